@@ -2,9 +2,7 @@
 //! same in each sentence: a difference beyond the intervals, and large enough to matter.
 
 pub(crate) use record::format_share as percent;
-use record::{
-    CacheMode, ComparedCondition, Estimate, Workload, format_bytes, format_iops, format_rate,
-};
+use record::{CacheMode, ComparedCondition, Estimate, Workload, format_bytes};
 
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
@@ -23,21 +21,6 @@ pub(crate) fn of_largest(share: f64) -> String {
     } else {
         format!("above the profile's predicted maximum ({} of that)", percent(share))
     }
-}
-
-/// The half-width of an interval: `±2.1 %`.
-fn plus_minus(estimate: &Estimate) -> String {
-    format!("±{}", percent(estimate.relative_half_width()))
-}
-
-/// `812 MB/s (775 MiB/s) ±2.1 %`.
-pub(crate) fn throughput(bytes_per_s: &Estimate) -> String {
-    format!("{} {}", format_rate(bytes_per_s.value), plus_minus(bytes_per_s))
-}
-
-/// `28.1k IOPS ±2.1 %`.
-pub(crate) fn rate(iops: &Estimate) -> String {
-    format!("{} {}", format_iops(iops.value), plus_minus(iops))
 }
 
 /// `1.9 times`.

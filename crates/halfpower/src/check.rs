@@ -148,7 +148,12 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         if arguments.sustained { " sustained" } else { "" }
     ));
     let mut plans = beside(&settings, arguments, session);
-    let mut after = session.is_simulated().then(|| lone_reads_after(&settings)).flatten();
+    // QD 1 reads of a simulated device. No other load disturbs it and virtual time costs nothing, so they run
+    // last and outside the budget.
+    let mut after = match session.is_simulated() {
+        true => LoneReadsPlan::new(&part_of(&settings, LONE_READS_PART, LONE_READS_MOST).0),
+        false => None,
+    };
     let left = plans.iter().fold(budget, |left, (_, part)| left.since(*part));
     let settings = CheckSettings { budget: left, ..settings };
     let requests: Option<Box<dyn Plan>> = match arguments.for_diagnosis {
@@ -189,14 +194,13 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     let profile = session::profile(&mut driver, identity, precision, measured, omitted)?;
     let ids: Vec<String> = finished.trials.iter().map(|trial| trial.id.clone()).collect();
     driver.keep(|store| store.add_profile(&profile, &ids));
-    let page = |driver: &Driver<'_>| {
-        let is_saved = driver.store().is_some();
-        let next = next_steps(arguments, &profile, is_saved);
-        let steps = report::next_steps_text(&next, &output::style());
-        let page = output::page_of(report::profile(&profile, &[]), is_saved);
-        if output::is_verbose() { format!("{page}\n{steps}") } else { page }
-    };
-    let verdict = arguments.results.save.show(&mut driver, &profile, &profile.findings, page)?;
+    let save = &arguments.results.save;
+    let story = || report::profile(&profile, &[]);
+    let verdict = save.show(&mut driver, &profile, &profile.findings, story)?;
+    if output::is_verbose() && !save.json {
+        let next = next_steps(arguments, &profile, driver.store().is_some());
+        output::print(&format!("\n{}", report::next_steps_text(&next, &output::style())))?;
+    }
     if ended_early {
         let count = finished.trials.len();
         let kept = match driver.store() {
@@ -239,12 +243,6 @@ fn beside(
         plans.extend(LoneReadsPlan::new(&settings).map(|plan| (Box::new(plan) as _, budget)));
     }
     plans
-}
-
-/// QD 1 reads of a simulated device. No other load disturbs it and virtual time costs nothing, so they run
-/// last and outside the budget.
-fn lone_reads_after(settings: &CheckSettings) -> Option<LoneReadsPlan> {
-    LoneReadsPlan::new(&part_of(settings, LONE_READS_PART, LONE_READS_MOST).0)
 }
 
 /// The settings with `1/part` of the budget, at most `most`, and that budget.

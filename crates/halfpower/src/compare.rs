@@ -4,7 +4,6 @@
 //! comparison can be repeated from its saved documents.
 
 use crate::failure::usage;
-use crate::fio_results;
 use crate::output::Verdict;
 use crate::recognise::{self, FileForm};
 use crate::store_args::ViewArgs;
@@ -47,7 +46,7 @@ pub(crate) struct CompareArgs {
 }
 
 pub(crate) fn compare(arguments: &CompareArgs) -> anyhow::Result<Verdict> {
-    let library = Library::new(arguments.view.keeping.file()?).also_reading(fio_results::trials);
+    let library = arguments.view.keeping.library()?;
     let first = source(&library, &arguments.first)?;
     let second = source(&library, &arguments.second)?;
     let (first, second) = sides(first, second)?;

@@ -3,11 +3,10 @@
 //! The output files are checked before any trial is read, and no file is replaced before all are complete.
 //! The tables belong together: a full disk must not leave two from today and two from last week.
 
-use crate::fio_results;
 use crate::output::{self, Verdict};
 use crate::recognise;
 use crate::store_args::StoreArgs;
-use anyhow::{Context, bail, ensure};
+use anyhow::{bail, ensure};
 use clap::Args;
 use host::target::{InUse, OutputFile};
 use plan::session::VERSION;
@@ -54,7 +53,7 @@ pub(crate) fn export(arguments: &ExportArgs) -> anyhow::Result<Verdict> {
         let store = arguments.keeping.existing()?;
         export.add_all(&store)?;
     } else {
-        let library = Library::new(arguments.keeping.file()?).also_reading(fio_results::trials);
+        let library = arguments.keeping.library()?;
         for word in &arguments.what {
             export.add_named(&library, word)?;
         }
@@ -118,18 +117,10 @@ impl Export {
 /// The output files; none may be an input of this command.
 fn places(arguments: &ExportArgs) -> anyhow::Result<Vec<OutputFile>> {
     let folder = &arguments.csv;
-    ensure!(
-        !folder.exists() || folder.is_dir(),
-        "--csv {} is not a folder; name a folder",
-        quoted(folder)
-    );
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot create the folder {} (--csv)", quoted(folder)))?;
+    output::create_folder("--csv", folder)?;
     let documents = arguments.what.iter().map(|what| InUse::new(what, "a document to export"));
     let mut in_use: Vec<InUse> = documents.collect();
-    if let Ok(database) = arguments.keeping.file() {
-        in_use.push(InUse::new(database, "the database of results"));
-    }
+    in_use.extend(arguments.keeping.kept());
     let place = |name| OutputFile::create(&output::TABLE, &path(folder, name), &in_use);
     Ok(TABLES.into_iter().map(place).collect::<Result<_, _>>()?)
 }

@@ -14,6 +14,19 @@ pub(crate) fn usage(text: impl Into<String>) -> anyhow::Error {
     SessionError::usage(text).into()
 }
 
+/// The first of these flags that was given.
+pub(crate) fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str> {
+    flags.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
+}
+
+/// Rejects the first of these flags that was given, with an error about it.
+pub(crate) fn refuse_given(
+    flags: &[(&'static str, bool)],
+    why: impl FnOnce(&str) -> String,
+) -> anyhow::Result<()> {
+    first_given(flags).map_or(Ok(()), |flag| Err(usage(why(flag))))
+}
+
 /// An end that the user or the system requested. `text` says what became of the measured data.
 pub(crate) fn interrupted(text: impl Into<String>) -> anyhow::Error {
     SessionError::ended(text).into()

@@ -214,7 +214,7 @@ fn planned(asked: &FioWords) -> anyhow::Result<Vec<Planned>> {
     refused(asked, &faults)?;
     let jobs = || groups.iter().flatten();
     let writes = jobs().any(|(_, job, _)| job.writes);
-    if let Some(flag) = asked.allow.first().filter(|_| !writes) {
+    if let Some(flag) = asked.allow.iter().find(|it| *it != "--overwrite").filter(|_| !writes) {
         return Err(usage(format!("{flag} allows writing, but no job writes; omit it")));
     }
     if let Some((section, ..)) = jobs().find(|(_, job, _)| job.writes && asked.readonly) {

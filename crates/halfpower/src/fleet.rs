@@ -22,20 +22,9 @@ use record::{FleetLabels, FleetLeftOut, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-// Labels that identify a device or the storage of its samples. They cannot be a common cause.
-const NO_CAUSE: [&str; 11] = [
-    "__name__",
-    "device",
-    "family",
-    "major",
-    "minor",
-    "model",
-    "path",
-    "serial",
-    "wwn",
-    "replica",
-    "prometheus_replica",
-];
+/// Labels that identify a device or the storage of its samples. They cannot be a common cause.
+const NO_CAUSE: &str =
+    "__name__ device family major minor model path serial wwn replica prometheus_replica";
 /// More windows would take hours to judge; longer windows would need too much memory.
 const WINDOWS_MOST: u64 = 1_500;
 const WINDOW_MOST: Nanos = Nanos(6 * 3_600_000_000_000);
@@ -215,8 +204,10 @@ fn grouping(labels: &[FleetLabels], peers: &[String]) -> Vec<String> {
     let groups = |name: &str, values: &BTreeSet<&str>| {
         values.len() > 1
             && values.len() * DEVICES_PER_VALUE <= labels.len()
-            && !NO_CAUSE.contains(&name)
-            && !peers.iter().any(|peer| peer == name)
+            && NO_CAUSE
+                .split(' ')
+                .chain(peers.iter().map(String::as_str))
+                .all(|other| other != name)
     };
     values
         .iter()

@@ -95,8 +95,7 @@ fn diagnosis(
             Some(profile) if profile.by == MatchedBy::Serial => profile.clone(),
             Some(_) => {
                 return Err(anyhow!(
-                    "at the end of the range, the server had no serial number for \
-                                    the disk"
+                    "at the end of the range, the server had no serial number for the disk"
                 ));
             }
             None => return Err(anyhow!("{}", device.profile.reason().unwrap_or_default())),

@@ -25,86 +25,16 @@ const GROUPS: [(&str, &[&str]); 4] = [
 const LAB: [&str; 5] = ["sweep", "limits", "zones", "papers", "agent"];
 
 /// Arguments that `-h` shows. For commands that are not listed here, it shows all.
-const SHORT: [(&str, &[&str]); 9] = [
-    (
-        "check",
-        &[
-            "target",
-            "budget",
-            "for_diagnosis",
-            "sustained",
-            "no_write",
-            "size",
-            "file",
-            "json",
-            "no_save",
-        ],
-    ),
-    (
-        "run",
-        &[
-            "targets",
-            "rw",
-            "bs",
-            "iodepth",
-            "numjobs",
-            "rwmixread",
-            "rate_iops",
-            "size",
-            "cache",
-            "runtime",
-            "json",
-            "overwrite",
-        ],
-    ),
-    (
-        "diagnose",
-        &[
-            "sources",
-            "length",
-            "profile",
-            "for_ticket",
-            "trace",
-            "no_probe",
-            "load",
-            "all",
-            "json",
-            "no_save",
-        ],
-    ),
-    ("watch", &["devices", "interval", "sort", "profile", "once", "count", "json", "listen"]),
-    (
-        "record",
-        &[
-            "devices", "length", "interval", "output", "trace_io", "trace", "format", "json",
-            "no_save",
-        ],
-    ),
-    (
-        "predict",
-        &[
-            "source",
-            "rate_iops",
-            "bs",
-            "iodepth",
-            "rwmixread",
-            "slo",
-            "now",
-            "faster",
-            "disks",
-            "raid",
-            "json",
-        ],
-    ),
-    ("report", &["what", "output", "kind", "svg", "md", "csv", "json"]),
-    (
-        "sweep",
-        &[
-            "design", "targets", "list", "show", "dry_run", "resume", "blocks", "set", "runtime",
-            "size",
-        ],
-    ),
-    ("limits", &["target", "targets", "budget", "json", "no_save"]),
+const SHORT: [(&str, &str); 9] = [
+    ("check", "target budget for_diagnosis sustained no_write size file json no_save"),
+    ("run", "targets rw bs iodepth numjobs rwmixread rate_iops size cache runtime json overwrite"),
+    ("diagnose", "sources length profile for_ticket trace no_probe load all json no_save"),
+    ("watch", "devices interval sort profile once count json listen"),
+    ("record", "devices length interval output trace_io trace format json no_save"),
+    ("predict", "source rate_iops bs iodepth rwmixread slo now faster disks raid json"),
+    ("report", "what output kind svg md csv json"),
+    ("sweep", "design targets list show dry_run resume blocks set runtime size"),
+    ("limits", "target targets budget json no_save"),
 ];
 
 /// The table of commands and flags.
@@ -113,7 +43,8 @@ pub(crate) fn command() -> Command {
     for (name, shown) in SHORT {
         command = command.mut_subcommand(name, |of_it| {
             of_it.mut_args(|argument| {
-                let hidden = !shown.contains(&argument.get_id().as_str());
+                let id = argument.get_id().as_str();
+                let hidden = shown.split(' ').all(|one| one != id);
                 argument.hide_short_help(hidden)
             })
         });

@@ -1,6 +1,6 @@
 //! Flags for runs on several machines, and how targets are opened there.
 
-use crate::failure::usage;
+use crate::failure::{refuse_given, usage};
 use crate::progress::Progress;
 use crate::values::one_of;
 use clap::Args;
@@ -10,8 +10,6 @@ use record::{Nanos, TargetSharing};
 
 /// Minimum of `--agent-timeout`; an agent sends a message every second.
 const AGENT_TIMEOUT_MIN: Nanos = Nanos(2_000_000_000);
-
-const SHARINGS: &[TargetSharing] = &[TargetSharing::Shared, TargetSharing::Own];
 
 #[derive(Debug, Args)]
 pub(crate) struct HostArgs {
@@ -26,16 +24,13 @@ pub(crate) struct HostArgs {
     launch: Option<String>,
     /// Whether the machines share one target (shared) or each has its own (own) [default: detected
     /// from the path and the machines].
-    #[arg(long, value_name = "shared|own", value_parser = sharing, help_heading = "Several machines")]
+    #[arg(long, value_name = "shared|own", help_heading = "Several machines",
+        value_parser = one_of(&[TargetSharing::Shared, TargetSharing::Own], TargetSharing::name))]
     targets_are: Option<TargetSharing>,
     /// Time without a message after which an agent counts as lost [default: 60s at the start, then
     /// 15s].
     #[arg(long, value_name = "TIME", help_heading = "Several machines")]
     agent_timeout: Option<Nanos>,
-}
-
-fn sharing(text: &str) -> Result<TargetSharing, String> {
-    one_of(SHARINGS, TargetSharing::name)(text)
 }
 
 impl HostArgs {
@@ -55,17 +50,11 @@ impl HostArgs {
             ("--targets-are", self.targets_are.is_some()),
             ("--agent-timeout", self.agent_timeout.is_some()),
         ];
-        let launch = match &self.hosts {
-            Some(hosts) => Launch::new(hosts, self.launch.as_deref().unwrap_or(DEFAULT_LAUNCH))?,
-            None => {
-                return match unused.iter().find(|(_, given)| *given) {
-                    Some((flag, _)) => {
-                        Err(usage(format!("{flag} applies to several machines; add --hosts")))
-                    }
-                    None => Ok(Box::new(ThisMachine)),
-                };
-            }
+        let Some(hosts) = &self.hosts else {
+            let why = |flag: &str| format!("{flag} applies to several machines; add --hosts");
+            return refuse_given(&unused, why).map(|()| Box::new(ThisMachine) as _);
         };
+        let launch = Launch::new(hosts, self.launch.as_deref().unwrap_or(DEFAULT_LAUNCH))?;
         let silence = self.agent_timeout;
         if silence.is_some_and(|silence| silence < AGENT_TIMEOUT_MIN) {
             return Err(usage(

@@ -4,7 +4,7 @@
 //! `plan::limits` plans the trials and draws the conclusions.
 
 use crate::failure::interrupted;
-use crate::output::{self, Verdict};
+use crate::output::Verdict;
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
@@ -125,9 +125,7 @@ pub(crate) fn limits(arguments: &LimitsArgs, stop: &StopFlag) -> anyhow::Result<
     };
     let run: LimitsRun = document::document(evidence, identity, session::VERSION);
     driver.keep(|store| store.add_document(&run));
-    let page =
-        |driver: &Driver<'_>| output::page_of(report::limits(&run), driver.store().is_some());
-    arguments.results.save.show(&mut driver, &run, &run.findings, page)
+    arguments.results.save.show(&mut driver, &run, &run.findings, || report::limits(&run))
 }
 
 /// Opens real targets with their test files, and returns a finding if they share a disk.

@@ -1,11 +1,11 @@
 //! Writes results to standard output, sets their style, and recognises halfpower's own output files.
 
 use crate::failure::usage;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use engine::input;
 use host::kernel;
 use host::target::{InUse, LineFile, OutputKind};
-use record::{COST_FIT_SCHEMA, OBSERVATION_SCHEMA, TRIAL_SCHEMA, Trial};
+use record::{COST_FIT_SCHEMA, OBSERVATION_SCHEMA, TRIAL_SCHEMA, Trial, quoted};
 use report::{Extent, Story, Style};
 use serde::Serialize;
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -84,11 +84,6 @@ pub(crate) fn is_quiet() -> bool {
 /// Formats a story as a page for standard output, a terminal or a file.
 pub(crate) fn page(story: &Story) -> String {
     report::terminal(story, &style())
-}
-
-/// Like `page`, but an unsaved document's page has no commands that look it up.
-pub(crate) fn page_of(story: Story, is_saved: bool) -> String {
-    page(&if is_saved { story } else { story.unsaved("") })
 }
 
 /// Writes a clean result. A closed pipe is not an error.
@@ -197,6 +192,14 @@ pub(crate) const PLOT: OutputKind = OutputKind {
     name: "halfpower plot",
     is_in: |path| begins(path, report::PLOT_MARK),
 };
+
+/// Creates the folder of a flag for several files, if it is missing.
+pub(crate) fn create_folder(flag: &str, folder: &Path) -> anyhow::Result<()> {
+    let name = quoted(folder);
+    ensure!(!folder.exists() || folder.is_dir(), "{flag} {name} is not a folder; name a folder");
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create the folder {name} ({flag})"))
+}
 
 /// The file of `--sqlio-csv`, if lines with this comment can be appended to it.
 pub(crate) fn trace(

@@ -2,11 +2,10 @@
 //! change.
 
 use crate::changed;
-use crate::failure::usage;
+use crate::failure::{refuse_given, usage};
 use crate::output::Verdict;
 use crate::predict_args::PredictArgs;
 use crate::progress::Progress;
-use crate::run_args::first_given;
 use anyhow::Context;
 use engine::input;
 use model::{PredictError, PredictQuestion, Predictor, Sessions};
@@ -101,13 +100,13 @@ impl PredictArgs {
 
     /// Rejects flags that apply only to the unchanged device.
     fn refuse_unchanged(&self) -> anyhow::Result<()> {
-        let given = first_given(&[
+        let flags = [
             ("--slo", !self.slo.is_empty()),
             ("--sessions", self.sessions.sessions.is_some()),
             ("--now", self.now),
-        ]);
-        given.map_or(Ok(()), |flag| {
-            Err(usage(format!("{flag} cannot be combined with a change; omit one of them")))
+        ];
+        refuse_given(&flags, |flag| {
+            format!("{flag} cannot be combined with a change; omit one of them")
         })
     }
 

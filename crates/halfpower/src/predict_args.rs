@@ -296,8 +296,7 @@ impl PredictArgs {
             let curve = replay::reuse(recorded);
             if curve.is_empty() {
                 return Err(usage(
-                    "--recorded contains no reads, so more memory would serve no \
-                                  requests",
+                    "--recorded contains no reads, so more memory would serve no requests",
                 ));
             }
             let share = record::read_hit_share(&curve, memory.0);

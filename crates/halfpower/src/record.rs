@@ -3,16 +3,15 @@
 //! Ctrl-C ends a recording early and saves it. The exit code 130 shows a script that the recording is shorter
 //! than requested.
 
-use crate::failure::{interrupted, usage};
+use crate::failure::{interrupted, refuse_given};
 use crate::observing::{self, ObservingArgs};
 use crate::output::{self, Verdict};
 use crate::record_files::{self, FilesArgs};
 use crate::record_requests::record_requests;
 use crate::recordings;
-use crate::run_args::first_given;
 use crate::store_args::SaveArgs;
 use clap::Args;
-use host::target::{InUse, OutputFile};
+use host::target::OutputFile;
 use plan::session::StopFlag;
 use record::Nanos;
 use std::path::PathBuf;
@@ -81,18 +80,16 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     let sampling = &arguments.observing.sampling;
     let words = &arguments.observing.devices;
     if arguments.files.prometheus.is_some() || recordings::are_files(words)? {
-        let live = first_given(&[
+        let live = [
             ("--for", arguments.length.is_some()),
             ("--all", arguments.observing.all),
             ("--trace", sampling.trace.is_some()),
             ("--trace-io", arguments.trace_io.is_some()),
             ("--output", arguments.output.is_some()),
-        ]);
-        if let Some(flag) = live {
-            let text =
-                format!("{flag} applies to live counters, but you named files; omit one of them");
-            return Err(usage(text));
-        }
+        ];
+        refuse_given(&live, |flag| {
+            format!("{flag} applies to live counters, but you named files; omit one of them")
+        })?;
         let interval = sampling.named_interval();
         return record_files::keep(words, &arguments.files, interval, &arguments.save, stop);
     }
@@ -105,11 +102,8 @@ pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<
     }
     sampling.check_length(length)?;
     let source = arguments.observing.source()?;
-    let mut in_use = Vec::new();
-    if !arguments.save.no_save {
-        let database = arguments.save.keeping.file().ok();
-        in_use.extend(database.map(|file| InUse::new(file, "the database of results")));
-    }
+    let keeping = &arguments.save.keeping;
+    let mut in_use = if arguments.save.no_save { Vec::new() } else { keeping.kept() };
     let output = OutputFile::claim(&output::OBSERVATION, arguments.output.as_deref(), &mut in_use)?;
     let (recorder, kept) = observing::recorder(arguments.save.store()?, source.host());
     let recorded = sampling.record(source, recorder, length, stop)?;

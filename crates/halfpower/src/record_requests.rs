@@ -112,8 +112,7 @@ fn disk(roots: &Roots, name: &str) -> anyhow::Result<String> {
     }
     if known.join("partition").exists() {
         let text = format!(
-            "{name} is a partition; name its disk, because positions are relative to the \
-                     disk"
+            "{name} is a partition; name its disk, because positions are relative to the disk"
         );
         return Err(usage(text));
     }

@@ -4,9 +4,8 @@
 //! not be read: the verdict would be about the wrong machine. A word that names a file, or looks like one, is
 //! therefore a file. If it cannot be read, the error says how to get a readable recording.
 
-use crate::failure::usage;
+use crate::failure::{refuse_given, usage};
 use crate::recognise::FileForm;
-use crate::run_args::first_given;
 use crate::store_args::StoreArgs;
 use crate::values::one_of;
 use clap::Args;
@@ -14,9 +13,9 @@ use engine::input;
 use host::kernel;
 use host::target;
 use import::{Format, Options, parse_moment, parse_utc_offset};
-use record::{Nanos, Observation, quoted};
+use record::{DocumentKind, Nanos, Observation, SavedDocument, quoted};
 use std::path::Path;
-use store::LAST;
+use store::{LAST, Store, StoreError};
 
 /// Minimum length of an abbreviated id.
 const ID_MIN: usize = 6;
@@ -43,17 +42,16 @@ pub(crate) struct FormArgs {
 impl FormArgs {
     /// Rejects flags for files if these words name no file.
     pub(crate) fn refuse_without_files(&self, words: &[String]) -> anyhow::Result<()> {
-        let given = first_given(&[
+        let flags = [
             ("--format", self.format.is_some()),
             ("--utc-offset", self.utc_offset.is_some()),
             ("--timestamp", !self.timestamp.is_empty()),
             ("--instance", self.instance.is_some()),
-        ]);
-        given.map_or(Ok(()), |flag| {
+        ];
+        refuse_given(&flags, |flag| {
             let words =
                 if words.is_empty() { "the command".to_owned() } else { quoted(words.join(" ")) };
-            let text = format!("{flag} applies to files of other tools, but {words} names no file");
-            Err(usage(text))
+            format!("{flag} applies to files of other tools, but {words} names no file")
         })
     }
 
@@ -107,12 +105,37 @@ pub(crate) fn named(
             let read = import::read_recordings(&files, form.format, &form.options(interval));
             read.map(Some).map_err(|error| usage(error.to_string()))
         }
-        [id] => Ok(Some(vec![keeping.existing()?.document(id)?])),
+        [id] => Ok(Some(vec![saved(id, &keeping.existing()?)?])),
         _ => Err(usage(format!(
             "{} cannot be combined: name files of one machine, one saved observation, or devices",
             words.join(", ")
         ))),
     }
+}
+
+/// The saved observation of an id. For the id of another document, the error says what to name instead.
+fn saved(id: &str, store: &Store) -> anyhow::Result<Observation> {
+    let missing = match store.document(id) {
+        Err(error @ StoreError::NotFound { .. }) if !id.starts_with(LAST) => error,
+        found => return Ok(found?),
+    };
+    let Ok(other) = store.find(id, &DocumentKind::ALL) else { return Err(missing.into()) };
+    let instead = match &other {
+        SavedDocument::Diagnosis(it)
+            if store.document::<Observation>(&it.observation_id).is_ok() =>
+        {
+            format!("its observation is {}; name that", it.observation_id)
+        }
+        SavedDocument::Diagnosis(it) => {
+            format!("its recording ({}) is not saved; name the file again", it.source)
+        }
+        _ => "name an observation, a recording or a device".to_owned(),
+    };
+    let kind = other.kind().map_or("document", DocumentKind::name);
+    Err(usage(format!(
+        "{id} is a saved {kind}, which `halfpower show {id}` prints; this command needs an \
+         observation: {instead}"
+    )))
 }
 
 /// Whether all of these words name files or standard input.

@@ -6,20 +6,15 @@
 //! has none).
 
 use crate::failure::usage;
-use crate::fio_results;
 use crate::output::{self, Verdict};
-use crate::recognise;
-use crate::store_args::StoreArgs;
+use crate::store_args::{StoreArgs, kinds};
 use crate::values::one_of;
-use anyhow::{Context, ensure};
 use clap::Args;
-use engine::input;
 use host::target::{InUse, OutputFile};
 use plan::session::VERSION;
-use record::{DocumentKind, SavedDocument, Trial, counted, quoted};
+use record::{DocumentKind, SavedDocument, Trial, counted};
 use report::{PLOT_MARK, Story};
 use std::path::{Path, PathBuf};
-use store::Library;
 
 /// Name of the page if the user requests no other output.
 const DEFAULT_PAGE: &str = "report.html";
@@ -88,20 +83,8 @@ pub(crate) fn report(arguments: &ReportArgs) -> anyhow::Result<Verdict> {
 
 /// The requested documents, in the order of the command line.
 fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
-    let library = Library::new(arguments.keeping.file()?).also_reading(fio_results::trials);
-    let kinds = arguments.kind.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind]);
-    let mut found = Vec::new();
-    for word in &arguments.what {
-        found.extend(match word.as_str() {
-            input::STANDARD_INPUT => library.file(Path::new(word))?,
-            word => {
-                recognise::expect(word, recognise::has_documents)?;
-                library.named(word, &kinds)?
-            }
-        });
-    }
-    let other =
-        found.iter().find(|document| !document.kind().is_some_and(|it| kinds.contains(&it)));
+    let found = arguments.keeping.documents(&arguments.what, &kinds(arguments.kind))?;
+    let other = found.iter().find(|document| document.kind() != arguments.kind);
     if let (Some(kind), Some(other)) = (arguments.kind, other) {
         let (kind, other) = (kind.name(), other.id());
         let text = format!("the files contain a document that is not of --kind {kind}: {other}");
@@ -113,7 +96,7 @@ fn documents(arguments: &ReportArgs) -> anyhow::Result<Vec<SavedDocument>> {
 struct Places {
     page: Option<(PathBuf, OutputFile)>,
     values: Option<(PathBuf, OutputFile)>,
-    plots: Option<PlotFolder>,
+    plots: Option<PathBuf>,
     in_use: Vec<InUse>,
 }
 
@@ -122,9 +105,7 @@ impl Places {
     fn open(arguments: &ReportArgs) -> anyhow::Result<Self> {
         let documents = arguments.what.iter().map(|what| InUse::new(what, "a document to report"));
         let mut in_use: Vec<InUse> = documents.collect();
-        if let Ok(database) = arguments.keeping.file() {
-            in_use.push(InUse::new(database, "the database of results"));
-        }
+        in_use.extend(arguments.keeping.kept());
         let files = [&arguments.svg, &arguments.csv, &arguments.sqlio_csv];
         let other = arguments.md || arguments.json || files.iter().any(|place| place.is_some());
         let page = arguments.output.clone().or((!other).then(|| DEFAULT_PAGE.into()));
@@ -134,7 +115,10 @@ impl Places {
         };
         let page = claim(&output::REPORT, &page)?;
         let values = claim(&output::VALUES, &arguments.csv)?;
-        let plots = arguments.svg.as_deref().map(PlotFolder::open).transpose()?;
+        let plots = arguments.svg.clone();
+        if let Some(folder) = &plots {
+            output::create_folder("--svg", folder)?;
+        }
         Ok(Self { page, values, plots, in_use })
     }
 
@@ -156,39 +140,22 @@ impl Places {
             values.finish(&csv)?;
         }
         if let Some(plots) = self.plots {
-            files.push(plots.write(stories)?);
+            files.push(write_plots(&plots, stories)?);
         }
         Ok(())
     }
 }
 
-/// A folder for plots.
-struct PlotFolder(PathBuf);
-
-impl PlotFolder {
-    /// Opens the folder; creates it if it is missing.
-    fn open(folder: &Path) -> anyhow::Result<Self> {
-        ensure!(
-            !folder.exists() || folder.is_dir(),
-            "--svg {} is not a folder; name a folder",
-            quoted(folder)
-        );
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot create the folder {} (--svg)", quoted(folder)))?;
-        Ok(Self(folder.to_owned()))
+/// Writes all plots into a folder and returns a line with their number.
+fn write_plots(folder: &Path, stories: &[Story]) -> anyhow::Result<String> {
+    let plots = report::plot_files(stories);
+    for (name, svg) in &plots {
+        let file = folder.join(format!("{name}.svg"));
+        let drawing = OutputFile::create(&output::PLOT, &file, &[])?;
+        drawing.finish(format!("{PLOT_MARK}\n{svg}"))?;
     }
-
-    /// Writes all plots and returns a line with their number.
-    fn write(self, stories: &[Story]) -> anyhow::Result<String> {
-        let plots = report::plot_files(stories);
-        for (name, svg) in &plots {
-            let file = self.0.join(format!("{name}.svg"));
-            let drawing = OutputFile::create(&output::PLOT, &file, &[])?;
-            drawing.finish(format!("{PLOT_MARK}\n{svg}"))?;
-        }
-        let plots = counted(plots.len() as f64, "plot");
-        Ok(format!("{}: {plots} as SVG", self.0.display()))
-    }
+    let plots = counted(plots.len() as f64, "plot");
+    Ok(format!("{}: {plots} as SVG", folder.display()))
 }
 
 /// Appends a line for each trial that fits in one line, and returns a line with their number.

@@ -80,9 +80,8 @@ pub(crate) fn run_into(
         let json = output::json(&fit)?;
         let written = files.document.map_or(Ok(()), |file| file.finish(json));
         driver.keep(|store| store.add_document(&fit));
-        let page =
-            |driver: &Driver<'_>| output::page_of(report::cost_fit(&fit), driver.store().is_some());
-        let verdict = arguments.results.save.show(&mut driver, &fit, &fit.findings, page)?;
+        let save = &arguments.results.save;
+        let verdict = save.show(&mut driver, &fit, &fit.findings, || report::cost_fit(&fit))?;
         written?;
         return Ok(verdict);
     }
@@ -123,8 +122,7 @@ pub(crate) fn run_into(
     let clean = trial.clean();
     let saved = driver.store().is_some();
     if keep.as_ref().is_none_or(|keep| keep.print) {
-        let page = |_: &Driver<'_>| output::page_of(report::trial(&trial), saved);
-        arguments.results.save.show(&mut driver, &trial, &[], page)?;
+        arguments.results.save.show(&mut driver, &trial, &[], || report::trial(&trial))?;
     } else if let Some(error) = driver.unsaved() {
         warn_not_saved(&error);
     }

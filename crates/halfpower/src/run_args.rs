@@ -152,11 +152,6 @@ impl RunArgs {
     }
 }
 
-/// The first of these flags that was given.
-pub(crate) fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str> {
-    flags.iter().find(|(_, given)| *given).map(|(flag, _)| *flag)
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
     /// Direction and order: read, write, rw, trim (sequential), randread, randwrite, randrw,

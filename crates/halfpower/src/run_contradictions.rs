@@ -1,6 +1,7 @@
 //! Rejects combinations of flags of `run` that the parser cannot reject.
 
-use crate::run_args::{RWS, RunArgs, Rw, first_given};
+use crate::failure::first_given;
+use crate::run_args::{RWS, RunArgs, Rw};
 use record::{Bytes, DropCache, EngineName, Nanos, Pattern};
 
 /// Limits of a fit: with more, its largest requests would not fit in the buffers or in the area.
@@ -98,14 +99,13 @@ impl RunArgs {
             name(rw),
             name(Rw { sequential: !rw.sequential, ..rw })
         );
-        let allows = [
-            ("--overwrite", self.safety.overwrite),
-            ("--destroy-data-on", !self.safety.destroy_data_on.is_empty()),
-        ];
+        // --overwrite is no contradiction: a script may give it to each of its runs, and a run that only
+        // reads opens its targets read-only.
         let writes = self.writes() || self.jobs.beside.iter().any(|job| job.0.writes());
-        if let Some(flag) = first_given(&allows).filter(|_| !writes) {
-            let unused = "allows writing, but this run writes nothing; omit it";
-            return Some(format!("{flag} {unused}"));
+        if !self.safety.destroy_data_on.is_empty() && !writes {
+            let text = "--destroy-data-on allows writing, but this run writes nothing; omit it, or \
+                        write with --rw write, randwrite, rw or randrw";
+            return Some(text.to_owned());
         }
         let place = &self.place;
         let mistakes = [
@@ -187,10 +187,7 @@ impl RunArgs {
             ("--sqlio-csv", self.results.sqlio_csv.is_some()),
         ]);
         drawn.map(|flag| {
-            format!(
-                "{flag} applies to random requests, not to a replay; omit it or \
-                                 omit --replay"
-            )
+            format!("{flag} applies to random requests, not to a replay; omit it or omit --replay")
         })
     }
 

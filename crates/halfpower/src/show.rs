@@ -1,17 +1,13 @@
 //! `halfpower show`: prints saved results.
 
-use crate::fio_results;
 use crate::output::{self, Verdict};
-use crate::recognise;
-use crate::store_args::StoreArgs;
+use crate::store_args::{StoreArgs, kinds};
 use crate::validate::{ValidateArgs, validate};
 use crate::values::one_of;
 use clap::{Args, Subcommand};
-use engine::input;
 use plan::session::StopFlag;
 use record::{DocumentKind, HistogramSnapshot, KeptDocument, Measured, Profile, SavedDocument};
-use std::path::Path;
-use store::{Document, LAST, Library, Store, StoreError};
+use store::{Document, LAST, Store, StoreError};
 
 #[derive(Debug, Args)]
 #[command(
@@ -73,15 +69,8 @@ pub(crate) fn show(arguments: &ShowArgs, stop: &StopFlag) -> anyhow::Result<Verd
         Some(ShowAction::List(arguments)) => return list(arguments),
         None => {}
     }
-    let library = Library::new(arguments.keeping.file()?).also_reading(fio_results::trials);
-    let kinds = arguments.kind.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind]);
-    let mut found = match arguments.what.as_str() {
-        input::STANDARD_INPUT => library.file(Path::new(input::STANDARD_INPUT))?,
-        word => {
-            recognise::expect(word, recognise::has_documents)?;
-            library.named(word, &kinds)?
-        }
-    };
+    let what = std::slice::from_ref(&arguments.what);
+    let mut found = arguments.keeping.documents(what, &kinds(arguments.kind))?;
     if !arguments.json {
         let pages: Vec<String> = report::stories(&found).iter().map(output::page).collect();
         let between = if output::is_quiet() { "" } else { "\n" };
@@ -119,8 +108,7 @@ fn leave_out_histograms(profile: &mut Profile) {
 
 fn list(arguments: &ListArgs) -> anyhow::Result<Verdict> {
     let store = arguments.keeping.existing()?;
-    let kinds = arguments.kind.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind]);
-    let kept = store.kept(&kinds)?;
+    let kept = store.kept(&kinds(arguments.kind))?;
     if arguments.json {
         return output::print(&output::json(&kept)?);
     }

@@ -1,16 +1,18 @@
 //! The flags and the environment variable that locate the database of results.
 
 use crate::output::{self, Verdict};
+use crate::{fio_results, recognise};
 use anyhow::Context;
 use clap::Args;
 use diagnose::ProfileSet;
+use engine::input;
 use host::target::InUse;
 use plan::session::Driver;
-use record::{Finding, Profile};
+use record::{DocumentKind, Finding, Profile, SavedDocument};
 use report::Story;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use store::{Store, StoreError};
+use store::{Library, Store, StoreError};
 
 /// Environment variable with the database's path, used without `--db`.
 const DB_VARIABLE: &str = "HALFPOWER_DB";
@@ -52,6 +54,31 @@ impl StoreArgs {
         Store::open_existing(&self.file()?)
     }
 
+    /// The saved documents and those in files, also results of fio.
+    pub(crate) fn library(&self) -> Result<Library, StoreError> {
+        Ok(Library::new(self.file()?).also_reading(fio_results::trials))
+    }
+
+    /// The documents of these kinds that the words name: ids, files, or - for standard input.
+    pub(crate) fn documents(
+        &self,
+        words: &[String],
+        kinds: &[DocumentKind],
+    ) -> anyhow::Result<Vec<SavedDocument>> {
+        let library = self.library()?;
+        let mut found = Vec::new();
+        for word in words {
+            found.extend(match word.as_str() {
+                input::STANDARD_INPUT => library.file(Path::new(word))?,
+                word => {
+                    recognise::expect(word, recognise::has_documents)?;
+                    library.named(word, kinds)?
+                }
+            });
+        }
+        Ok(found)
+    }
+
     /// The saved profile of an id, the beginning of one, or "last".
     pub(crate) fn profile(&self, id: &str) -> Result<Profile, StoreError> {
         self.existing()?.document(id)
@@ -74,6 +101,11 @@ impl StoreArgs {
             },
         }
     }
+}
+
+/// The kinds that `--kind` selects.
+pub(crate) fn kinds(only: Option<DocumentKind>) -> Vec<DocumentKind> {
+    only.map_or(DocumentKind::ALL.to_vec(), |kind| vec![kind])
 }
 
 /// The latest profiles of a database, oldest first; empty if the database does not exist.
@@ -151,16 +183,19 @@ impl SaveArgs {
         }
     }
 
-    /// Prints a document that the driver has saved. If saving failed, a warning is printed; the exit code
-    /// still depends only on the result.
+    /// Prints a document that the driver has saved, as JSON or as the page of its story. If saving failed, a
+    /// warning is printed; the exit code still depends only on the result.
     pub(crate) fn show(
         &self,
         driver: &mut Driver<'_>,
         document: &impl Serialize,
         findings: &[Finding],
-        page: impl FnOnce(&Driver<'_>) -> String,
+        story: impl FnOnce() -> Story,
     ) -> anyhow::Result<Verdict> {
-        output::document(self.json, document, || page(driver))?;
+        // The page of an unsaved document has no commands that look it up.
+        let page =
+            |story: Story, saved| output::page(&if saved { story } else { story.unsaved("") });
+        output::document(self.json, document, || page(story(), driver.store().is_some()))?;
         if let Some(error) = driver.unsaved() {
             warn_not_saved(&error);
         }

@@ -8,11 +8,11 @@
 //! `--set AXIS=LEVELS` changes the design in the words of a design file, instead of one flag per axis. A file
 //! and a command line then use the same words.
 
-use crate::failure::{interrupted, usage};
+use crate::failure::{interrupted, refuse_given, usage};
 use crate::host_args::HostArgs;
 use crate::output::{self, Verdict};
 use crate::progress::Progress;
-use crate::run_args::{RunArgs, SafetyArgs, first_given};
+use crate::run_args::{RunArgs, SafetyArgs};
 use crate::store_args::{ResultArgs, SaveArgs};
 use ::workload::{Design, PRESETS, preset};
 use anyhow::Context;
@@ -207,17 +207,15 @@ fn script(experiment: &Experiment, opened: &OpenedDesign, left_out: &[String]) -
 
 /// Runs the missing trials of a saved experiment.
 fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Verdict> {
-    let given = first_given(&[
+    let of_plan = [
         ("--blocks", arguments.blocks.is_some()),
         ("--protocol", arguments.protocol.is_some()),
         ("--set", !arguments.set.is_empty()),
         ("--size", arguments.size.is_some()),
         ("--runtime", arguments.runtime.is_some()),
         ("--seed", arguments.results.seed.is_some()),
-    ]);
-    if let Some(flag) = given {
-        return Err(usage(format!("--resume runs the original plan; omit {flag}")));
-    }
+    ];
+    refuse_given(&of_plan, |flag| format!("--resume runs the original plan; omit {flag}"))?;
     let store = arguments.results.save.keeping.existing()?;
     let mut experiment: Experiment = store.document(id)?;
     let design = Design::parse(&experiment.design, &experiment.design_text)?;
@@ -238,10 +236,9 @@ fn resume(arguments: &SweepArgs, id: &str, stop: &StopFlag) -> anyhow::Result<Ve
                 hosts if hosts.is_empty() => {
                     "the experiment was started on this machine only; omit --hosts".to_owned()
                 }
-                hosts => format!(
-                    "the experiment was started on several machines; add --hosts \
-                                  {hosts}"
-                ),
+                hosts => {
+                    format!("the experiment was started on several machines; add --hosts {hosts}")
+                }
             };
             return Err(usage(text));
         }
@@ -274,10 +271,8 @@ fn run(
     session::experiment::conclude(&mut experiment, design, &mut trials, finished)?;
     let (done, total) = (trials.len(), experiment.plan.len());
     driver.keep(|store| store.add_document(&experiment));
-    let page = |driver: &Driver<'_>| {
-        output::page_of(report::experiment(&experiment, &trials), driver.store().is_some())
-    };
-    let verdict = save.show(&mut driver, &experiment, &experiment.findings, page)?;
+    let story = || report::experiment(&experiment, &trials);
+    let verdict = save.show(&mut driver, &experiment, &experiment.findings, story)?;
     if end != End::Completed {
         let kept = match driver.store() {
             Some(_) => {

@@ -71,9 +71,9 @@ pub(crate) fn validate(arguments: &ValidateArgs, stop: &StopFlag) -> anyhow::Res
     driver.run(&mut plan)?.whole(UNFINISHED)?;
     let document = driver.targets.main()?.validation(profile, &predictor, &plan);
     driver.keep(|store| store.add_document(&document));
-    arguments.save.show(&mut driver, &document, &[], |driver| {
-        let page = output::page_of(report::validation(&document), driver.store().is_some());
-        if output::is_quiet() { page } else { format!("\n{page}") }
-    })?;
+    if !arguments.save.json && !output::is_quiet() {
+        output::print("\n")?;
+    }
+    arguments.save.show(&mut driver, &document, &[], || report::validation(&document))?;
     Ok(Verdict::of(document.summary.reached != Some(false)))
 }

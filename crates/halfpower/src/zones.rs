@@ -5,7 +5,7 @@
 //! or a stripe over several targets, each member is mapped in addition to the whole.
 
 use crate::failure::usage;
-use crate::output::{self, Verdict};
+use crate::output::Verdict;
 use crate::progress::Progress;
 use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
@@ -118,8 +118,7 @@ pub(crate) fn zones(arguments: &ZonesArgs, stop: &StopFlag) -> anyhow::Result<Ve
             )
         })?;
     driver.keep(|store| store.add_document(&map));
-    let page = |driver: &Driver<'_>| output::page_of(report::zones(&map), driver.store().is_some());
-    arguments.results.save.show(&mut driver, &map, &map.findings, page)
+    arguments.results.save.show(&mut driver, &map, &map.findings, || report::zones(&map))
 }
 
 /// A real target, or a stripe over several.

@@ -15,6 +15,9 @@ use serde::{Deserialize, Serialize};
 /// The `schema` value of an observation.
 pub const OBSERVATION_SCHEMA: &str = "halfpower/observation/1";
 
+/// Earlier times (before 2001-09-09) are relative to the start of a recording without dates.
+pub const DATES_FROM_NS: u64 = 1_000_000_000_000_000_000;
+
 /// Where a figure comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

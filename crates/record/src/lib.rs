@@ -94,8 +94,8 @@ pub use histogram::{
     bucket_mid,
 };
 pub use interval::{
-    Context, CpuStops, Figure, Interval, LoneReads, MemoryLimit, OBSERVATION_SCHEMA, Observation,
-    ObservedDevice, OpInterval, OverLimit, Quality, Traced, TracedOp, WakeUp,
+    Context, CpuStops, DATES_FROM_NS, Figure, Interval, LoneReads, MemoryLimit, OBSERVATION_SCHEMA,
+    Observation, ObservedDevice, OpInterval, OverLimit, Quality, Traced, TracedOp, WakeUp,
 };
 pub use issuers::{IoGroup, Owner, OwnerKind, ProcessIo, io_groups};
 pub use limits::{

@@ -10,7 +10,7 @@
 //! by Little's law its mean service time is at most its mean latency. This does not hold within one interval,
 //! because the kernel counts the time of a request when it completes.
 
-use crate::{Figure, Finding, FindingCode, Interval, Observation, OpInterval};
+use crate::{Figure, Finding, FindingCode, Interval, Observation, OpInterval, format_share};
 use std::collections::HashMap;
 
 /// Maximum requests per second of one device: several times the fastest device today.
@@ -152,30 +152,36 @@ pub fn kernel_busy_doubt(release: &str) -> Option<String> {
 
 /// Marks each device whose busy counter contradicts its concurrency as unreliable.
 pub fn doubt_busy_counters(observation: &mut Observation) {
-    // For each device: requests, busy seconds, and the sum of concurrency over time in seconds.
-    let mut totals: HashMap<&str, [f64; 3]> = HashMap::new();
+    // For each device: observed seconds, requests, busy seconds, and the sum of concurrency over time in
+    // seconds.
+    let mut totals: HashMap<&str, [f64; 4]> = HashMap::new();
     for interval in &observation.intervals {
+        let seconds = interval.duration_ns as f64 / 1e9;
+        let [observed, requests, busy, present] = totals.entry(&interval.device).or_default();
+        *observed += seconds;
         // Skip intervals with discards or flushes: they keep a device busy but are not in its concurrency.
         let others = [interval.discards_per_s, interval.flushes_per_s];
         let alone = others.iter().flatten().all(|rate| rate.value == 0.0);
         let rate = interval.all.per_s.filter(|rate| alone && rate.value > 0.0);
         let shares = interval.busy_share.zip(interval.concurrency);
         if let (Some(rate), Some((share, concurrency))) = (rate, shares) {
-            let seconds = interval.duration_ns as f64 / 1e9;
-            let [requests, busy, present] = totals.entry(&interval.device).or_default();
             *requests += rate.value * seconds;
             *busy += (share.value - share.resolution).max(0.0) * seconds;
             *present += (concurrency.value + concurrency.resolution) * seconds;
         }
     }
     for device in observation.devices.iter_mut().filter(|device| device.busy_doubt.is_none()) {
-        let Some([requests, busy, present]) = totals.get(device.name.as_str()) else { continue };
+        let totals = totals.get(device.name.as_str());
+        let Some([observed, requests, busy, present]) = totals else { continue };
         if *requests < JUDGED_REQUESTS || *busy <= MOST_BUSY * present {
             continue;
         }
-        let doubt =
-            format!("it shows {busy:.2} s, but requests were in flight for at most {present:.2} s");
-        let claim = format!("The busy share of {} cannot be trusted: {doubt}.", device.name);
+        let [shown, most] = [busy, present].map(|part| format_share(part / observed));
+        let doubt = format!(
+            "it counts {shown} of the time ({busy:.2} s) as busy, but requests were in flight for at \
+             most {most} ({present:.2} s)"
+        );
+        let claim = format!("The busy counter of {} cannot be trusted: {doubt}.", device.name);
         let remedy = "Use latency and concurrency instead; the utilization law depends on the \
                       busy share.";
         observation.findings.push(

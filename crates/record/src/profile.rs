@@ -3,8 +3,7 @@
 use crate::{
     AreaSpread, Arrival, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot,
     Locality, Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, RunSpread, SystemFact,
-    Target, Workload, format_binary_rate, format_whole_iops, shell_word, with_half_width,
-    with_interval,
+    Target, Workload, format_binary_rate, format_whole_iops, shell_word,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -239,18 +238,17 @@ pub struct Cap {
 }
 
 impl Cap {
-    /// The limit with its interval: `3,000 IOPS ±0.1 %`, `125 MiB/s ±0.2 %`.
+    /// The limit: `3,000 IOPS`, `125 MiB/s`. Its interval, over the visits, is left out: beside the maximum
+    /// rates of the same page, whose interval is for another run, a reader would not know which holds.
     #[must_use]
     pub fn text(&self) -> String {
         let level = match self.bytes {
-            true => with_interval(&self.per_s, format_binary_rate),
+            true => format_binary_rate(self.per_s.value),
             false => {
                 // Round to the last digit that the interval supports.
                 let unit =
                     libm::pow(10.0, libm::ceil(libm::log10(self.per_s.half_width().max(1.0))));
-                let rounded = libm::round(self.per_s.value / unit) * unit;
-                let half_width = Some(self.per_s.relative_half_width());
-                with_half_width(format_whole_iops(rounded), half_width)
+                format_whole_iops(libm::round(self.per_s.value / unit) * unit)
             }
         };
         self.op.map_or(level.clone(), |op| format!("{level} of {}", op.plural()))

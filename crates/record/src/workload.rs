@@ -4,7 +4,9 @@
 //! requests to the device. The hash excludes the duration (run time, ramp) and the random sequence (the
 //! seed), because repeats differ in them.
 
-use crate::{Bytes, Instead, Nanos, OpKind, OwnEngineName, Redundancy, Replay, hex_digest};
+use crate::{
+    Bytes, Instead, Locality, Nanos, OpKind, OwnEngineName, Redundancy, Replay, hex_digest,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -44,6 +46,17 @@ impl Pattern {
             Self::Zipf => "zipf",
             Self::Hot => "hot",
             Self::Strided => "strided",
+        }
+    }
+
+    /// Where its requests go, if the models cover it.
+    #[must_use]
+    pub fn locality(self) -> Option<Locality> {
+        match self {
+            Self::Sequential => Some(Locality::Sequential),
+            Self::Random => Some(Locality::Random),
+            Self::Hit => Some(Locality::Hit),
+            Self::Zipf | Self::Hot | Self::Strided => None,
         }
     }
 }

@@ -196,8 +196,7 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
              of each: halfpower compare A1,A2,A3 B1,B2,B3"
         }
         ComparedKind::Experiment => {
-            "Run more blocks of both experiments: halfpower sweep --blocks \
-                                     N."
+            "Run more blocks of both experiments: halfpower sweep --blocks N."
         }
         ComparedKind::Trial | ComparedKind::Trace => {
             "Alternate at least three runs of each, or make longer runs: halfpower run \

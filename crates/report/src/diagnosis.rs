@@ -25,7 +25,7 @@ use record::{
     Activity, DeviceDiagnosis, Diagnosis, Episode, FactNotRead, MEASURED_AROUND, MatchedBy, Moment,
     OperationVerdict, Rung, Tail, Unit, Verdict,
 };
-use stats::Ordered;
+use stats::{Ordered, grouped};
 
 /// Largest number of listed episodes; among more, the worst and the longest.
 const EPISODES_MAX: usize = 16;
@@ -89,27 +89,18 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
 
 /// Checks that could not run, grouped by reason: what they would detect remains possible.
 fn not_read(story: &mut Story, not_read: &[FactNotRead]) {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for one in not_read {
-        let device = one.device.as_ref().map(|device| format!(" ({device})")).unwrap_or_default();
-        let check = format!("{}{device}", one.check);
-        match reasons.iter_mut().find(|(reason, _)| *reason == one.reason) {
-            Some((_, checks)) => checks.push(check),
-            None => reasons.push((&one.reason, vec![check])),
-        }
-    }
-    let items = reasons.iter().map(|(reason, checks)| format!("{}: {reason}", checks.join(", ")));
-    let items: Vec<String> = items.collect();
-    if items.is_empty() {
+    if not_read.is_empty() {
         return;
     }
-    let section = story.section(
-        "Not checked",
-        "the causes that these checks look for remain \
-                                                  possible",
-    );
-    let section = section.supporting();
-    items.iter().for_each(|item| section.item(item));
+    let remark = "the causes that these checks look for remain possible";
+    let section = story.section("Not checked", remark).supporting();
+    let checks = not_read.iter().map(|one| {
+        let device = bracketed(one.device.clone(), "");
+        (&one.reason, format!("{}{device}", one.check))
+    });
+    for (reason, checks) in grouped(checks) {
+        section.item(format!("{}: {reason}", checks.join(", ")));
+    }
 }
 
 /// The story of a device. `subject` is its name if there are several.
@@ -249,7 +240,10 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
         ("expected latency", expected),
         ("slowest at the device", episode.tail.as_ref().map(slowest)),
         ("queue depth", numbers.concurrency.map(number::digits)),
-        ("busy", numbers.utilization.map(number::percent)),
+        (
+            "busy",
+            numbers.utilization.map(|share| format!("{} of the time", number::percent(share))),
+        ),
         ("of largest predicted", calibrated.map(|split| number::percent(split.saturation))),
     ];
     for (name, value) in rows {
@@ -467,8 +461,7 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
         (
             "%util",
             busy,
-            "time with at least one request in flight, whatever the device's \
-                         parallelism",
+            "time with at least one request in flight, whatever the device's parallelism",
         ),
     ];
     if rows.iter().all(|(_, value, _)| value.is_none()) {

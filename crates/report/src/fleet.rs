@@ -8,18 +8,19 @@ use record::{
     Estimate, FleetDevice, FleetDiagnosis, FleetLabels, FleetLeftOut, FleetSlowness, FleetYardstick,
 };
 
-/// Labels that only name a device.
-const NAMES: [&str; 2] = ["instance", "device"];
+/// Labels that only name a device, or are shown elsewhere.
+const NAMES: [&str; 6] = ["instance", "device", "family", "job", "major", "minor"];
 const DAY_S: f64 = 86_400.0;
 
 /// The story of a fleet.
 #[must_use]
 pub fn fleet(document: &FleetDiagnosis) -> Story {
     let subject = format!(
-        "{} of {}, {}",
+        "{} of {}, {} to {} UTC",
         of_devices(document.devices),
         document.source,
-        span(document.begin_s, document.end_s)
+        moment(document.begin_s),
+        moment(document.end_s)
     );
     let mut story = Story::new("Fleet", subject, document.simulated).saved("", &document.findings);
     story.headline = headline(document);
@@ -31,8 +32,7 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
     story.list("Not judged", "", &reasons);
     let section = story.section("Assumptions", "");
     section.item(
-        "Devices of the same kind perform similarly. The spread is measured on the \
-                  healthy ones.",
+        "Devices of the same kind perform similarly. The spread is measured on the healthy ones.",
     );
     section.item(
         "The devices of a kind are compared with each other, so a cause that slows all of them \
@@ -136,20 +136,16 @@ fn moment(seconds: u64) -> String {
     stamp.map_or_else(|_| seconds.to_string(), |stamp| stamp.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
-fn span(begin_s: u64, end_s: u64) -> String {
-    format!("{} to {} UTC", moment(begin_s), moment(end_s))
-}
-
-fn since(slow: &FleetSlowness) -> String {
-    moment(slow.begin_s)
-}
-
 fn until(slow: &FleetSlowness) -> String {
     if slow.lasts { "still".to_owned() } else { moment(slow.end_s) }
 }
 
 fn days(slow: &FleetSlowness) -> String {
     number::digits((slow.end_s - slow.begin_s) as f64 / DAY_S)
+}
+
+fn label(labels: &FleetLabels, name: &str) -> String {
+    labels.get(name).cloned().unwrap_or_default()
 }
 
 /// The ratio as a cell. Its tone depends on its size.
@@ -170,7 +166,7 @@ fn common(story: &mut Story, document: &FleetDiagnosis) {
         t.right("times", |one| ratio(&one.slow.ratio));
         t.interval(|one| Some(one.slow.ratio));
         t.right("devices", |one| format!("{} of {}", one.slow_devices, one.devices));
-        t.left("since", |one| since(&one.slow));
+        t.left("since", |one| moment(one.slow.begin_s));
         t.left("until", |one| until(&one.slow)).expendable(1);
         t.left("or", |one| joined(&one.also, ", ", |(label, value)| format!("{label} {value}")))
             .flexible();
@@ -182,13 +178,9 @@ fn slow(story: &mut Story, document: &FleetDiagnosis) {
         return;
     }
     let other = |labels: &FleetLabels| {
-        let more = labels.iter().filter(|(name, _)| {
-            !NAMES.contains(&name.as_str())
-                && !["family", "job", "major", "minor"].contains(&name.as_str())
-        });
+        let more = labels.iter().filter(|(name, _)| !NAMES.contains(&name.as_str()));
         joined(more, ", ", |(name, value)| format!("{name} {value}"))
     };
-    let label = |labels: &FleetLabels, name: &str| labels.get(name).cloned().unwrap_or_default();
     let remark = "latency relative to peers under the same load, or to the device's own past (if the \
                   device is slow only at times: in the slowest fifth of the time); most certain first";
     story.section("Slow on their own", remark).table(&document.slow, |t| {
@@ -197,7 +189,7 @@ fn slow(story: &mut Story, document: &FleetDiagnosis) {
         t.right("times", |one| ratio(&one.slow.ratio));
         t.interval(|one| Some(one.slow.ratio));
         t.left("against", |one| against(one));
-        t.left("since", |one| since(&one.slow));
+        t.left("since", |one| moment(one.slow.begin_s));
         t.left("until", |one| until(&one.slow)).expendable(2);
         t.right("days", |one| days(&one.slow)).expendable(3);
         // Not flexible: a truncated host name cannot be searched for, and the other labels are in
@@ -210,7 +202,6 @@ fn by_profile(story: &mut Story, document: &FleetDiagnosis) {
     if document.by_profile.is_empty() {
         return;
     }
-    let label = |labels: &FleetLabels, name: &str| labels.get(name).cloned().unwrap_or_default();
     let remark = "disks whose serial number has a saved profile, diagnosed individually; the \
                   worst episode is shown. If a disk is slow only by its profile, all of its peers \
                   may be slow";

@@ -249,16 +249,10 @@ fn part(title: &str) -> &str {
 
 /// Number of findings of each kind, in words.
 fn found(story: &Story) -> String {
-    let count = |wanted: Severity, word: &str| {
-        let all = story.findings.iter().filter(|finding| finding.severity == wanted).count();
-        (all > 0).then(|| crate::number::counted(all as f64, word))
-    };
-    let kinds = [
-        count(Severity::Invalid, "error"),
-        count(Severity::Warning, "warning"),
-        count(Severity::Info, "note"),
-    ];
-    crate::story::bracketed(kinds.into_iter().flatten(), ", ")
+    let kinds =
+        [(Severity::Invalid, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
+    let counts = kinds.into_iter().filter_map(|(severity, word)| story.counted(severity, word));
+    crate::story::bracketed(counts, ", ")
 }
 
 impl Tone {

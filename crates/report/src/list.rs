@@ -11,6 +11,15 @@ fn entry(page: &mut Page, name: &str, words: &str) {
     page.line(vec![Span::new(name, Tone::Strong), Span::plain(format!("  {words}"))]);
 }
 
+/// A new page, which says so if there is nothing to list.
+fn page_of<T>(listed: &[T], none: &str, style: &Style) -> Page {
+    let mut page = Page::new(style);
+    if listed.is_empty() {
+        page.paragraph(0, none, Tone::Plain);
+    }
+    page
+}
+
 fn when(time: Option<&str>, simulated: bool) -> String {
     match time {
         _ if simulated => "SIMULATED".to_owned(),
@@ -22,14 +31,8 @@ fn when(time: Option<&str>, simulated: bool) -> String {
 /// The saved profiles in the given order: id, time and target, then the maximum rates.
 #[must_use]
 pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
-    let mut page = Page::new(style);
-    if profiles.is_empty() {
-        page.paragraph(
-            0,
-            "No profiles are saved here. Run `halfpower check` to create one.",
-            Tone::Plain,
-        );
-    }
+    let none = "No profiles are saved here. Run `halfpower check` to create one.";
+    let mut page = page_of(profiles, none, style);
     for profile in profiles {
         entry(&mut page, &profile.id, &when(profile.time.as_deref(), profile.simulated));
         page.paragraph(4, &target::summary(&profile.target), Tone::Plain);
@@ -49,14 +52,8 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
 /// the number of trials that belong to listed documents and are not listed themselves.
 #[must_use]
 pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> String {
-    let mut page = Page::new(style);
-    if kept.is_empty() {
-        page.paragraph(
-            0,
-            "Nothing is saved here. Run `halfpower check` to measure a disk.",
-            Tone::Plain,
-        );
-    }
+    let none = "Nothing is saved here. Run `halfpower check` to measure a disk.";
+    let mut page = page_of(kept, none, style);
     let kinds = kept.iter().map(|one| one.kind.len()).max().unwrap_or_default();
     for one in kept {
         let time = when(one.time.as_deref(), one.simulated);
@@ -94,11 +91,8 @@ pub fn preset_list_text(designs: &[Design], style: &Style) -> String {
 /// The saved experiments, in the given order.
 #[must_use]
 pub fn experiment_list_text(experiments: &[Experiment], style: &Style) -> String {
-    let mut page = Page::new(style);
-    if experiments.is_empty() {
-        let text = "No experiments are saved here. Run `halfpower sweep` to create one.";
-        page.paragraph(0, text, Tone::Plain);
-    }
+    let none = "No experiments are saved here. Run `halfpower sweep` to create one.";
+    let mut page = page_of(experiments, none, style);
     for experiment in experiments {
         let time = when(experiment.time.as_deref(), experiment.simulated);
         entry(&mut page, &experiment.id, &time);

@@ -65,8 +65,10 @@ pub fn prediction(document: &PredictionDocument) -> Story {
         story.condition("since the profile", text);
     }
     if let Some(prediction) = advised.filter(|_| !document.simulated) {
-        let known = number::interval(prediction.in_run_rel);
-        let text = format!("{known}, excluding differences between files and over time");
+        let error = number::percent(prediction.in_run_rel);
+        let text = format!(
+            "the error of the latency is {error} without differences between files and over time"
+        );
         story.condition("within the run", text);
     }
     story.condition("profile", document.profile_id.clone().unwrap_or_default());
@@ -196,11 +198,9 @@ fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) 
     let latency = &prediction.latency_ns;
     let all = (latency.high / latency.low).ln() / 2.0;
     let others = (all * all - prediction.in_run_rel * prediction.in_run_rel).max(0.0).sqrt();
-    let left = match number::interval(others) {
-        text if others > 0.001 => format!(
-            "; another file or another time may still differ by \
-                                           {text}"
-        ),
+    // In words: beside the prediction, whose interval includes it, a second ± would ask for an explanation.
+    let left = match number::percent(others) {
+        text if others > 0.001 => format!("; another file or another time may differ by {text}"),
         _ => String::new(),
     };
     let run = run_of(target, area_bytes, prediction);
@@ -343,12 +343,11 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
     let mean = points.iter().map(|point| Point::known(point.at, &point.latency_ns));
     let p99 =
         points.iter().filter_map(|point| Some(Point::known(point.at, point.p99_ns.as_ref()?)));
-    let mut series = vec![
+    let series = vec![
         Series::new("mean", Form::Trace, mean.collect()),
         Series::new("99th percentile", Form::Trace, p99.collect()),
         Series::new("as requested", Form::Marks, vec![Point::known(at, &own.latency_ns)]),
     ];
-    series.retain(|series| !series.points.is_empty());
     let time = |point: &PredictedPoint| number::time(point.latency_ns.value);
     let place = |at: f64| if is_rate { number::per_second(at) } else { number::count(at) };
     let is_commit = document.commits.is_some();

@@ -86,14 +86,16 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
 
 /// How the requests of each direction arrive, in words.
 fn arrivals(summary: &RequestsSummary) -> String {
-    joined(summary.sides(), ", ", |(name, side)| {
-        let how = match side.spacing() {
-            Spacing::Even => "at equal intervals",
-            Spacing::Chance => "at random, as from independent users",
-            Spacing::Bursts => "in bursts",
-        };
-        format!("{name} arrive {how}")
-    })
+    joined(summary.sides(), ", ", |(name, side)| format!("{name} arrive {}", spacing(side).1))
+}
+
+/// How requests are spaced, in a word and in a sentence.
+fn spacing(side: &RequestsSide) -> (&'static str, &'static str) {
+    match side.spacing() {
+        Spacing::Even => ("even", "at equal intervals"),
+        Spacing::Chance => ("by chance", "at random, as from independent users"),
+        Spacing::Bursts => ("bursts", "in bursts"),
+    }
 }
 
 fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
@@ -103,11 +105,7 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     story.fact_of(name, "mean size", format_bytes(mean as u64));
     story.fact_of(name, "adjacent", number::percent(side.sequential_share));
     let over = number::time(side.dispersion_over_ns.0 as f64);
-    let kind = match side.spacing() {
-        Spacing::Even => "even",
-        Spacing::Chance => "by chance",
-        Spacing::Bursts => "bursts",
-    };
+    let kind = spacing(side).0;
     let dispersion = format!("{} in {over}: {kind}", number::digits(side.dispersion));
     story.fact_of(name, "dispersion", dispersion);
     let span = side.end.0.saturating_sub(side.begin.0);

@@ -469,6 +469,12 @@ impl Story {
         Finding::first_invalid(&self.findings)
     }
 
+    /// The number of findings of a severity, with its word (`2 warnings`); `None` without any.
+    pub(crate) fn counted(&self, severity: Severity, word: &str) -> Option<String> {
+        let all = self.findings.iter().filter(|finding| finding.severity == severity).count();
+        (all > 0).then(|| number::counted(all as f64, word))
+    }
+
     /// Findings, the most severe first.
     pub(crate) fn sorted_findings(&self) -> Vec<&Finding> {
         let mut sorted: Vec<&Finding> = self.findings.iter().collect();

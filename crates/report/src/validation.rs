@@ -227,11 +227,10 @@ fn errors(validation: &Validation) -> Option<Chart> {
     );
     let (inside, outside) =
         points.into_iter().partition(|point: &Point| (point.y - 1.0).abs() <= goal);
-    let mut series = vec![
+    let series = vec![
         Series::new("within the goal", Form::Marks, inside).toned(Tone::Good),
         Series::new("beyond the goal", Form::Marks, outside).toned(Tone::Bad),
     ];
-    series.retain(|series| !series.points.is_empty());
     Chart {
         title: "Predicted relative to measured latency".to_owned(),
         finding,

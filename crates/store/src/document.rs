@@ -157,7 +157,8 @@ impl Document for Observation {
     const KIND: DocumentKind = DocumentKind::Observation;
     const GROWS: bool = true;
     fn row(&self) -> KeptDocument {
-        let row = row(Self::KIND, (&self.id, &self.time), [], false);
+        let simulated = self.source == "simulated";
+        let row = row(Self::KIND, (&self.id, &self.time), [], simulated);
         KeptDocument { target: self.source.clone(), ..row }
     }
     /// Without its intervals and contexts, which are stored in columns.
@@ -260,7 +261,7 @@ pub(crate) fn write<D: Document>(
     columns.extend(compact.map(|bytes| ("columns", bytes.into())));
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let (table, key) = own.map_or(("document", "kind, id"), |table| (table, "id"));
-    let changed: Vec<String> = ["clean", "document", "columns"]
+    let changed: Vec<String> = ["clean", "time", "simulated", "document", "columns"]
         .iter()
         .filter(|name| names.contains(name))
         .map(|name| format!("{name} = excluded.{name}"))

@@ -11,8 +11,10 @@
 //! decided.
 
 use super::sizes::{Choice, by_size};
-use crate::words::{change, exceeds, rate, throughput, times};
-use record::{Advice, CacheMode, Cell, DropCache, OpKind, Workload, format_bytes, format_iops};
+use crate::words::{change, exceeds, times};
+use record::{
+    Advice, CacheMode, Cell, DropCache, OpKind, Workload, format_bytes, format_iops, format_rate,
+};
 
 /// Requests above this size should bypass the file-system cache, by the rule of thumb.
 const RULE_BYPASS_ABOVE_BYTES: u64 = 64 << 10;
@@ -105,7 +107,7 @@ pub(super) fn read_advice(cells: &[Cell]) -> Option<Advice> {
 
 fn read_reason(pair: &Pair) -> String {
     let size = format_bytes(pair.bytes());
-    format!("{size} {}", throughput(&pair.chosen().0.bytes_per_s))
+    format!("{size} {}", format_rate(pair.chosen().0.bytes_per_s.value))
 }
 
 fn read_alternative(pair: &Pair) -> String {
@@ -185,11 +187,15 @@ fn write_reason(pair: &Pair) -> String {
 fn write_alternative(pair: &Pair) -> String {
     let (chosen, other) = pair.chosen();
     let effect = if exceeds(&chosen.iops, &other.iops) || exceeds(&other.iops, &chosen.iops) {
-        format!("{} ({})", change(chosen.iops.value, other.iops.value), rate(&other.iops))
+        format!(
+            "{} ({})",
+            change(chosen.iops.value, other.iops.value),
+            format_iops(other.iops.value)
+        )
     } else if pair.decided {
         "no measurable difference".to_owned()
     } else {
-        format!("undecided ({})", rate(&other.iops))
+        format!("undecided ({})", format_iops(other.iops.value))
     };
     let risk = if pair.use_device { "" } else { ", unflushed writes at risk" };
     format!("{effect}{risk}")

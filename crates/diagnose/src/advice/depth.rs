@@ -5,9 +5,9 @@
 //! depth of two to four (Riedel, van Ingen, Gray 1997; Chung and others 2000). It is contradicted
 //! if the knee is deeper, or if two requests already only wait for each other.
 
-use crate::words::{change, percent, rate};
+use crate::words::{change, percent};
 use model::DEFAULT_KNEE_GAIN;
-use record::{Advice, DepthCurve, DepthPoint, format_nanos};
+use record::{Advice, DepthCurve, DepthPoint, format_iops, format_nanos};
 
 /// Depths that the rule of thumb allows.
 const RULE_DEPTHS: std::ops::RangeInclusive<u32> = 2..=4;
@@ -36,7 +36,7 @@ pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
 
 fn because(curve: &DepthCurve, chosen: &DepthPoint) -> String {
     let latency = format_nanos(chosen.latency_ns.value);
-    let at = format!("QD {}: {} at {latency}", chosen.depth, rate(&chosen.iops));
+    let at = format!("QD {}: {} at {latency}", chosen.depth, format_iops(chosen.iops.value));
     if curve.knee.is_none() {
         return format!(
             "{at}, the highest rate measured: no smaller QD reaches 80 % of it, or the rate was \

@@ -2,7 +2,7 @@
 //! chosen at the shallowest depth whose best throughput is within 90 % of the best of all depths, because
 //! most programs issue one request after another. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
 
-use crate::words::{change, exceeds, percent, throughput};
+use crate::words::{change, exceeds, percent};
 use record::{
     Advice, Arrival, CacheMode, Cell, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes,
     format_rate,
@@ -68,7 +68,7 @@ fn beyond(cell: &Cell, op: OpKind, curve: &SizeCurve, chosen: &SizePoint) -> Adv
         ),
         because: format!(
             "{} at that queue depth ({} {}s); other sequential sizes were tried only up to QD {}",
-            throughput(found),
+            format_rate(found.value),
             workload.pattern.name(),
             op.name(),
             curve.depth,
@@ -103,7 +103,7 @@ fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {
         });
     format!(
         "{}, {} of the maximum throughput{half_power}",
-        throughput(&chosen.bytes_per_s),
+        format_rate(chosen.bytes_per_s.value),
         percent(chosen.bytes_per_s.value / best),
     )
 }

@@ -1,7 +1,7 @@
 //! Holds rules that need more than an effect between two levels.
 
-use crate::words::{percent, throughput};
-use record::{Advice, Estimate, Experiment};
+use crate::words::percent;
+use record::{Advice, Estimate, Experiment, format_rate};
 use std::collections::BTreeMap;
 
 const ENOUGH: f64 = 0.9;
@@ -45,7 +45,7 @@ pub(super) fn outstanding_per_disk(experiment: &Experiment, op: &str) -> Option<
         recommendation: format!("QD {depth} with 64 KiB requests"),
         because: format!(
             "QD {enough}: {}, {} of the best; QD {rule_depth}: {}",
-            throughput(chosen),
+            format_rate(chosen.value),
             percent(chosen.value / best.value),
             percent(by_rule.value / best.value)
         ),

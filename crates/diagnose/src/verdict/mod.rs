@@ -69,7 +69,8 @@ use elsewhere::Elsewhere;
 use facts::{Judged, SLOW_FROM, Segment};
 use ladder::Ladder;
 use record::{
-    DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Observation, ObservedDevice, hex_digest,
+    DATES_FROM_NS, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Observation, ObservedDevice,
+    hex_digest,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -147,7 +148,7 @@ pub fn diagnose<'p>(
         schema: DIAGNOSIS_SCHEMA.to_owned(),
         halfpower_version: options.halfpower_version.clone(),
         id: hex_digest(&format!("diagnosis {} {}", observation.id, profiles.join(" "))),
-        time: observation.time.clone(),
+        time: observation.time.clone().or_else(|| first_date(observation)),
         observation_id: observation.id.clone(),
         source: observation.source.clone(),
         host: observation.host.clone(),
@@ -157,6 +158,13 @@ pub fn diagnose<'p>(
         left_out,
         findings: observation.findings.clone(),
     }
+}
+
+/// When the first interval began; `None` if the recording has no dates.
+fn first_date(observation: &Observation) -> Option<String> {
+    let begin_ns = observation.intervals.iter().map(|interval| interval.begin_ns).min()?;
+    let dated = Some(begin_ns).filter(|ns| *ns >= DATES_FROM_NS)?;
+    jiff::Timestamp::from_nanosecond(dated.into()).ok().map(|time| time.to_string())
 }
 
 /// Judges each segment alone.

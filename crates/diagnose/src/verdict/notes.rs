@@ -71,7 +71,13 @@ pub(crate) fn notes(
     });
     let doubtful = judged.iter().any(|one| !one.segment.known.busy);
     let busy_doubt = device.busy_doubt.as_ref().filter(|_| doubtful).map(|doubt| {
-        let claim = format!("The busy counter is unreliable: {doubt}.");
+        let cut = match whole.busy_cut_s > 0.0 {
+            true => {
+                " The busy share of this page leaves out busy time without a request in flight."
+            }
+            false => "",
+        };
+        let claim = format!("The busy counter is unreliable: {doubt}.{cut}");
         note(NoteCode::BusyDoubtful, claim, &[])
     });
     let notes = [
@@ -244,8 +250,8 @@ fn busy_cut(whole: &IntervalTotals) -> Option<Note> {
     let told_s = whole.busy_s? + whole.busy_cut_s;
     let share = |busy_s: f64| percent(busy_s / whole.seconds.max(1e-9));
     let claim = format!(
-        "The busy counter is wrong: it shows {}, but requests were in flight for at most {}. The \
-         verdict uses the time in flight.",
+        "The busy counter is wrong: it counts {} of the time as busy, but requests were in flight \
+         for at most {}. The busy share of this page and the verdict use the time in flight.",
         share(told_s),
         share(whole.busy_s.unwrap_or(0.0))
     );

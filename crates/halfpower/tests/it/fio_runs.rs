@@ -135,10 +135,19 @@ fn what_cannot_be_done_as_it_is_asked_for_runs_nothing() {
     let refused = halfpower_in(folder.path(), "run jobs.fio --section second --no-save").expect(3);
     assert!(refused.stderr.contains("add --overwrite"), "{refused:?}");
     refuses(
-        "run jobs.fio --section first --overwrite --no-save",
+        "run jobs.fio --section first --destroy-data-on sdb --no-save",
         2,
-        &["--overwrite", "no job writes"],
+        &["--destroy-data-on", "no job writes; omit it"],
     );
+    // A job that only reads leaves the file as it is, with or without the flag.
+    for words in [
+        "run jobs.fio --section first --overwrite --no-save",
+        "run data --rw randread --io-size 1m --overwrite --no-save",
+    ] {
+        let read = halfpower_in(folder.path(), words);
+        assert!(matches!(read.code, Some(0 | 1)), "{read:?}");
+    }
+    assert_eq!(std::fs::read(folder.path().join("data")).unwrap(), before);
     refuses("run trims.fio --no-save", 2, &["trims.fio:6:1", "rw=trimwrite"]);
     refuses("run gone.fio", 2, &["gone.fio", "No such file"]);
     refuses("run jobs.fio --section third", 2, &["third", "first, second"]);
@@ -160,8 +169,11 @@ fn a_job_file_is_run_under_any_name_and_never_written() {
         assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
         assert_eq!(json(&outcome)["result"]["read"]["ios"], 16);
         // Options on the command line are only defaults for the file.
-        let words = format!("run {name} --rw randwrite --overwrite --no-save");
-        halfpower_in(folder.path(), &words).refuses(2, &["no job writes"]);
+        let written = std::fs::read(folder.path().join("data")).unwrap();
+        let words = format!("run {name} --rw randwrite --overwrite --json --no-save");
+        let outcome = halfpower_in(folder.path(), &words);
+        assert_eq!(json(&outcome)["result"]["read"]["ios"], 16);
+        assert_eq!(std::fs::read(folder.path().join("data")).unwrap(), written);
         let words = format!("run --name=a --filename={name} --rw=write --overwrite --no-save");
         let refused = halfpower_in(folder.path(), &words).expect(3);
         let said = format!("halfpower run {name}");

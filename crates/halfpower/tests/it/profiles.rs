@@ -1,7 +1,7 @@
 //! `show`, `show list` and `doctor`.
 
 use crate::program::{Outcome, halfpower, names, program, run};
-use record::{KeptDocument, Observation, Profile};
+use record::{Diagnosis, KeptDocument, Observation, Profile};
 use std::path::Path;
 use store::Store;
 use tempfile::TempDir;
@@ -45,6 +45,46 @@ fn profiles_are_listed_in_the_order_in_which_they_were_saved() {
         let shown = with_database(folder.path(), &format!("show {short} --json")).expect(0);
         assert_eq!(shown.profile().id, profile.id);
     }
+}
+
+#[test]
+fn every_listed_document_with_a_time_shows_it_and_a_simulated_one_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/samples/iostat.json");
+    let load = "rw=randread iodepth=2";
+    let mut command = program();
+    command.args(["diagnose", "sim:mm1", "--load", load, "--length", "10s"]);
+    run(command, &format!("--db {}", folder.path().join("kept.db").display())).expect(0);
+    with_database(folder.path(), &format!("diagnose {sample}")).expect(0);
+    let list = with_database(folder.path(), "show list").expect(0).stdout;
+    let words: Vec<Vec<&str>> =
+        list.lines().map(|line| line.split_whitespace().skip(1).take(2).collect()).collect();
+    let simulated = ["observation", "diagnosis"].map(|kind| vec![kind, "SIMULATED"]);
+    assert_eq!(words[..2], simulated, "{list}");
+    assert_eq!(words[2], ["diagnosis", "2020-06-01"], "{list}");
+    assert!(!list.contains("time unknown"), "{list}");
+}
+
+#[test]
+fn the_id_of_a_diagnosis_is_not_an_observation_and_the_error_says_which_to_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = program();
+    command.args(["diagnose", "sim:mm1", "--load", "rw=randread iodepth=2", "--length", "10s"]);
+    let ended = run(command, &format!("--json --db {}", folder.path().join("kept.db").display()));
+    let made: Diagnosis = serde_json::from_str(&ended.expect(0).stdout).unwrap();
+    let again = format!("halfpower show {}", made.id);
+    let words = ["is a saved diagnosis", &again, &made.observation_id];
+    with_database(folder.path(), &format!("diagnose {}", made.id)).refuses(2, &words);
+    with_database(folder.path(), &format!("diagnose {}", made.observation_id)).expect(0);
+    // Nothing has the id of this recording: its file was not saved.
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/samples/iostat.json");
+    let ended = with_database(folder.path(), &format!("diagnose {sample} --json")).expect(0);
+    let made: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
+    with_database(folder.path(), &format!("diagnose {}", made.id))
+        .refuses(2, &["is a saved diagnosis", "is not saved; name the file again"]);
+    let profile = with_database(folder.path(), "check sim:mm1 --budget 5s --json").expect(0);
+    with_database(folder.path(), &format!("diagnose {}", profile.profile().id))
+        .refuses(2, &["is a saved profile", "name an observation, a recording or a device"]);
 }
 
 #[test]

@@ -220,8 +220,8 @@ fn a_flag_that_would_do_nothing_is_refused_with_the_one_that_it_belongs_to() {
     refused("run . --arrival poisson", &["--arrival", "--rate-iops"]);
     refused("run . --zeros", &["--zeros", "--rw write"]);
     refused("run . --compressible 50", &["--compressible", "--rw write"]);
-    refused("run . --overwrite", &["--overwrite", "writes nothing"]);
-    refused("run . --destroy-data-on sdb", &["--destroy-data-on", "writes nothing"]);
+    let words = ["--destroy-data-on", "writes nothing; omit it, or write with --rw write"];
+    refused("run . --destroy-data-on sdb", &words);
     refused("run . --csv intervals.csv", &["--csv", "--interval"]);
     refused("run . --comment text", &["--comment", "--sqlio-csv"]);
     refused("run . --chunk 64k", &["--chunk", "more than one"]);

@@ -8,7 +8,7 @@
 //! added. Rejected: OpenMetrics' state set, whose label repeats the metric's name.
 
 use crate::exporter::samples::{Kind, PREFIX, Samples, Unit};
-use crate::exporter::snapshot::Reading;
+use crate::exporter::snapshot::{OwnFigures, Reading};
 use record::{Figure, LimitedIo, OpInterval, Severity, Verdict};
 use report::WatchRow;
 use std::collections::BTreeMap;
@@ -28,10 +28,32 @@ pub struct Metric {
     pub labels: &'static [&'static str],
     /// Its meaning, in one sentence.
     pub help: &'static str,
-    pub(crate) write: fn(&Reading, &mut Samples<'_, '_>) -> fmt::Result,
+    values: Values,
+}
+
+/// Where the values of a metric come from.
+enum Values {
+    /// Of each device, if known: in the metric's unit, times in nanoseconds.
+    Devices(fn(&WatchRow) -> Option<f64>),
+    /// Of the exporter itself.
+    Own(fn(&OwnFigures) -> f64),
+    /// With labels of its own.
+    Any(fn(&Reading, &mut Samples<'_, '_>) -> fmt::Result),
 }
 
 impl Metric {
+    /// Writes its samples.
+    pub(crate) fn write(&self, reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
+        let factor = if self.unit == Unit::Seconds { SECONDS } else { 1.0 };
+        match self.values {
+            Values::Devices(of) => reading.rows().try_for_each(|row| {
+                out.known(&[&row.device.name], of(row).map(|value| value * factor))
+            }),
+            Values::Own(of) => out.add(&[], of(&reading.own)),
+            Values::Any(write) => write(reading, out),
+        }
+    }
+
     /// The name as Prometheus stores it.
     #[must_use]
     pub fn name(&self) -> String {
@@ -62,6 +84,15 @@ const VERDICTS: [Verdict; 7] = [
     Verdict::NotEnoughEvidence,
 ];
 
+const fn device(
+    base: &'static str,
+    unit: Unit,
+    help: &'static str,
+    of: fn(&WatchRow) -> Option<f64>,
+) -> Metric {
+    Metric { base, unit, kind: Kind::Gauge, labels: DEVICE, help, values: Values::Devices(of) }
+}
+
 const fn gauge(
     base: &'static str,
     unit: Unit,
@@ -69,15 +100,16 @@ const fn gauge(
     help: &'static str,
     write: fn(&Reading, &mut Samples<'_, '_>) -> fmt::Result,
 ) -> Metric {
-    Metric { base, unit, kind: Kind::Gauge, labels, help, write }
+    Metric { base, unit, kind: Kind::Gauge, labels, help, values: Values::Any(write) }
 }
 
 const fn counter(
     base: &'static str,
+    unit: Unit,
     help: &'static str,
-    write: fn(&Reading, &mut Samples<'_, '_>) -> fmt::Result,
+    of: fn(&OwnFigures) -> f64,
 ) -> Metric {
-    Metric { base, unit: Unit::None, kind: Kind::Counter, labels: &[], help, write }
+    Metric { base, unit, kind: Kind::Counter, labels: &[], help, values: Values::Own(of) }
 }
 
 /// All metrics, in the order of a scrape.
@@ -90,8 +122,8 @@ pub const METRICS: &[Metric] = &[
          are empty.",
         device_info,
     ),
-    gauge("device_size", Unit::Bytes, DEVICE, "Size of the device.", |reading, out| {
-        reading.devices(out, |row| Some(row.device.facts.as_ref()?.size_bytes.0 as f64))
+    device("device_size", Unit::Bytes, "Size of the device.", |row| {
+        Some(row.device.facts.as_ref()?.size_bytes.0 as f64)
     }),
     gauge(
         "device_requests_per_second",
@@ -108,34 +140,30 @@ pub const METRICS: &[Metric] = &[
         "Bytes that the device read and wrote per second in the last interval.",
         |reading, out| reading.ops(out, |op| op.bytes_per_s),
     ),
-    gauge(
+    device(
         "device_discards_per_second",
         Unit::None,
-        DEVICE,
         "Discards that the device completed per second in the last interval.",
-        |reading, out| reading.devices(out, |row| row.figure(|it| it.discards_per_s)),
+        |row| row.figure(|it| it.discards_per_s),
     ),
-    gauge(
+    device(
         "device_flushes_per_second",
         Unit::None,
-        DEVICE,
         "Cache flushes that the device completed per second in the last interval.",
-        |reading, out| reading.devices(out, |row| row.figure(|it| it.flushes_per_s)),
+        |row| row.figure(|it| it.flushes_per_s),
     ),
-    gauge(
+    device(
         "device_flush_latency",
         Unit::Seconds,
-        DEVICE,
         "Mean time of a cache flush in the last interval; no sample without flushes.",
-        |reading, out| reading.times(out, |row| row.figure(|it| it.flush_latency_ns)),
+        |row| row.figure(|it| it.flush_latency_ns),
     ),
-    gauge(
+    device(
         "device_latency",
         Unit::Seconds,
-        DEVICE,
         "Mean latency of reads and writes in the block layer, in the last interval; no sample \
          without requests.",
-        |reading, out| reading.times(out, |row| row.figure(|it| it.all.latency_ns)),
+        |row| row.figure(|it| it.all.latency_ns),
     ),
     gauge(
         "device_operation_latency",
@@ -164,72 +192,61 @@ pub const METRICS: &[Metric] = &[
         "Queue part of the latency: latency minus service.",
         |reading, out| reading.split(out, |(_, queue_ns)| queue_ns),
     ),
-    gauge(
+    device(
         "device_queue_depth",
         Unit::None,
-        DEVICE,
         "Mean reads and writes in flight in the last interval.",
-        |reading, out| reading.devices(out, |row| row.figure(|it| it.concurrency)),
+        |row| row.figure(|it| it.concurrency),
     ),
-    gauge(
+    device(
         "device_busy",
         Unit::Ratio,
-        DEVICE,
         "Share of the last interval with a request in flight, 0 to 1 (iostat's %util). A parallel \
          device at 1 may still serve more.",
-        |reading, out| reading.devices(out, |row| row.figure(|it| it.busy_share)),
+        |row| row.figure(|it| it.busy_share),
     ),
-    gauge(
+    device(
         "device_busy_doubtful",
         Unit::None,
-        DEVICE,
         "1 if this kernel's busy time of this device is unreliable, else 0.",
-        |reading, out| reading.devices(out, |row| Some(f64::from(row.device.busy_doubt.is_some()))),
+        |row| Some(f64::from(row.device.busy_doubt.is_some())),
     ),
-    gauge(
+    device(
         "device_profiled",
         Unit::None,
-        DEVICE,
         "1 if a saved profile fits this device, else 0. Without a profile, a device has no \
          expected latency and no verdict.",
-        |reading, out| reading.devices(out, |row| Some(f64::from(row.profile.is_some()))),
+        |row| Some(f64::from(row.profile.is_some())),
     ),
-    gauge(
+    device(
         "device_expected_latency",
         Unit::Seconds,
-        DEVICE,
         "Latency that the profile predicts for this mix at this queue depth.",
-        |reading, out| {
-            reading.times(out, |row| row.calibrated.map(|split| split.expected_ns.value))
-        },
+        |row| row.calibrated.map(|split| split.expected_ns.value),
     ),
-    gauge(
+    device(
         "device_expected_latency_low",
         Unit::Seconds,
-        DEVICE,
         "Lower end of the 95 % interval of the predicted latency.",
-        |reading, out| reading.times(out, |row| row.calibrated.map(|split| split.expected_ns.low)),
+        |row| row.calibrated.map(|split| split.expected_ns.low),
     ),
-    gauge(
+    device(
         "device_expected_latency_high",
         Unit::Seconds,
-        DEVICE,
         "Upper end of the 95 % interval of the predicted latency.",
-        |reading, out| reading.times(out, |row| row.calibrated.map(|split| split.expected_ns.high)),
+        |row| row.calibrated.map(|split| split.expected_ns.high),
     ),
-    gauge(
+    device(
         "device_max_requests_per_second",
         Unit::None,
-        DEVICE,
         "Highest rate that the profile measured or predicts for this mix of requests.",
-        |reading, out| reading.devices(out, |row| row.calibrated.map(|split| split.max_iops)),
+        |row| row.calibrated.map(|split| split.max_iops),
     ),
-    gauge(
+    device(
         "device_saturation",
         Unit::Ratio,
-        DEVICE,
         "Requests per second divided by the highest rate for this mix of requests.",
-        |reading, out| reading.devices(out, |row| row.calibrated.map(|split| split.saturation)),
+        |row| row.calibrated.map(|split| split.saturation),
     ),
     gauge(
         "device_verdict",
@@ -335,28 +352,23 @@ pub const METRICS: &[Metric] = &[
          older than three intervals and older than ten seconds.",
         |reading, out| out.known(&[], reading.own.last_sample_unix_s),
     ),
-    counter("samples", "Samples taken.", |reading, out| out.add(&[], reading.own.samples as f64)),
+    counter("samples", Unit::None, "Samples taken.", |own| own.samples as f64),
     counter(
         "samples_missed",
+        Unit::None,
         "Samples that were skipped because the previous one was still being taken.",
-        |reading, out| out.add(&[], reading.own.missed as f64),
+        |own| own.missed as f64,
     ),
-    counter("scrapes", "Responses with metrics, including this one.", |reading, out| {
-        out.add(&[], reading.own.scrapes as f64)
+    counter("scrapes", Unit::None, "Responses with metrics, including this one.", |own| {
+        own.scrapes as f64
     }),
     counter(
         "requests_refused",
+        Unit::None,
         "Requests for a host name that is not this machine's.",
-        |reading, out| out.add(&[], reading.own.refused as f64),
+        |own| own.refused as f64,
     ),
-    Metric {
-        base: "processor",
-        unit: Unit::Seconds,
-        kind: Kind::Counter,
-        labels: &[],
-        help: "CPU time of the exporter.",
-        write: |reading, out| out.add(&[], reading.own.cpu_s),
-    },
+    counter("processor", Unit::Seconds, "CPU time of the exporter.", |own| own.cpu_s),
     gauge(
         "build_info",
         Unit::None,
@@ -367,24 +379,6 @@ pub const METRICS: &[Metric] = &[
 ];
 
 impl Reading {
-    /// Writes a sample for each device whose value is known.
-    fn devices(
-        &self,
-        out: &mut Samples<'_, '_>,
-        of: impl Fn(&WatchRow) -> Option<f64>,
-    ) -> fmt::Result {
-        self.rows().try_for_each(|row| out.known(&[&row.device.name], of(row)))
-    }
-
-    /// Like `devices`, for values in nanoseconds, which are written as seconds.
-    fn times(
-        &self,
-        out: &mut Samples<'_, '_>,
-        of: impl Fn(&WatchRow) -> Option<f64>,
-    ) -> fmt::Result {
-        self.devices(out, |row| Some(of(row)? * SECONDS))
-    }
-
     /// Writes a sample for the reads and one for the writes of each device.
     fn ops(
         &self,

@@ -83,7 +83,7 @@ impl Collector for Reading {
             };
             let encoder = encoder.encode_descriptor(metric.base, metric.help, unit, kind)?;
             let mut out = Samples::new(encoder, metric.kind, metric.labels);
-            (metric.write)(self, &mut out)?;
+            metric.write(self, &mut out)?;
         }
         Ok(())
     }

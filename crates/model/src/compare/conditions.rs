@@ -5,6 +5,7 @@ use record::{
     Bytes, ComparedCondition, DeviceFacts, Environment, Extents, FilesystemFacts, Measured,
     Profile, Target, Trial, Workload, format_bytes,
 };
+use std::collections::BTreeSet;
 
 /// The condition name of the I/O scheduler.
 pub const SCHEDULER: &str = "scheduler";
@@ -33,9 +34,8 @@ impl Conditions {
         }
     }
 
-    fn value(&self, what: &str) -> Option<String> {
-        let (_, values) = self.entries.iter().find(|(name, _)| name == what)?;
-        Some(values.join(", "))
+    fn values(&self, what: &str) -> Option<&[String]> {
+        self.entries.iter().find(|(name, _)| name == what).map(|(_, values)| values.as_slice())
     }
 
     /// The conditions stated in a document: program version, system, and target.
@@ -61,7 +61,11 @@ impl Conditions {
         let clock = trial.cpu.value().and_then(|cpu| cpu.clock.as_ref());
         self.add("processor clock", clock.map(|clock| format!("{:.2} GHz", clock.hz / 1e9)));
         if let Measured::Value(harness) = &trial.harness {
-            self.add("engine features", Some(harness.engine_features.join(" ")));
+            // An engine reports them in the order in which it found them.
+            let mut features: Vec<&str> =
+                harness.engine_features.iter().map(String::as_str).collect();
+            features.sort_unstable();
+            self.add("engine features", Some(features.join(" ")));
         }
         self.workload(&trial.workload);
     }
@@ -171,16 +175,15 @@ pub fn settings_told(device: &DeviceFacts) -> Vec<(String, String)> {
 
 /// The conditions that differ, in the order of `a`, then those that only `b` has.
 pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition> {
-    let only_b = b.entries.iter().filter(|(what, _)| a.value(what).is_none());
-    a.entries
-        .iter()
-        .chain(only_b)
-        .map(|(what, _)| ComparedCondition {
-            what: what.clone(),
-            a: a.value(what),
-            b: b.value(what),
-        })
-        .filter(|condition| condition.a != condition.b)
+    let only_b = b.entries.iter().filter(|(what, _)| a.values(what).is_none());
+    // The order of appearance is that of the trials, and no difference.
+    let set =
+        |values: Option<&[String]>| values.map(|it| it.iter().cloned().collect::<BTreeSet<_>>());
+    let text = |values: Option<&[String]>| values.map(|values| values.join(", "));
+    let all =
+        a.entries.iter().chain(only_b).map(|(what, _)| (what, a.values(what), b.values(what)));
+    all.filter(|(_, a, b)| set(*a) != set(*b))
+        .map(|(what, a, b)| ComparedCondition { what: what.clone(), a: text(a), b: text(b) })
         .collect()
 }
 

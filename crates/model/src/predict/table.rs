@@ -9,7 +9,7 @@ use crate::queueing::service_rates;
 use crate::size::only_size;
 use record::{
     Arrival, CacheMode, Cell, HistogramSnapshot, Locality, Mix, MixClass, NORMAL_95, OpKind,
-    Pattern, Workload, bucket_mid,
+    Workload, bucket_mid,
 };
 use stats::Ordered;
 use std::collections::BTreeSet;
@@ -133,16 +133,6 @@ fn describes(workload: &Workload) -> bool {
     workload.cache == CacheMode::Device && workload.think_ns.0 == 0 && workload.zones.is_empty()
 }
 
-/// The locality of a pattern; `None` if the models do not cover it.
-fn locality(pattern: Pattern) -> Option<Locality> {
-    match pattern {
-        Pattern::Sequential => Some(Locality::Sequential),
-        Pattern::Random => Some(Locality::Random),
-        Pattern::Hit => Some(Locality::Hit),
-        Pattern::Zipf | Pattern::Hot | Pattern::Strided => None,
-    }
-}
-
 /// The mix of a workload, reads first; `None` for patterns that the models do not cover, and for loads
 /// through the page cache.
 #[must_use]
@@ -150,7 +140,7 @@ pub fn mix_of(workload: &Workload) -> Option<Mix> {
     if !describes(workload) {
         return None;
     }
-    let base = locality(workload.pattern)?;
+    let base = workload.pattern.locality()?;
     let (sequential, hit) = workload.blend.map_or((0.0, 0.0), |blend| {
         (f64::from(blend.sequential_percent) / 100.0, f64::from(blend.hit_percent) / 100.0)
     });

@@ -70,7 +70,7 @@ impl Chart {
     #[must_use]
     pub fn data(&self) -> Value {
         let frame = Frame::of(self);
-        let looks = looks(&self.series);
+        let (looks, dodges) = (looks(&self.series), self.dodges());
         let series = self.series.iter().enumerate().map(|(index, series)| {
             let (beside, height) = self.bar(index);
             let look = &looks[index];
@@ -79,7 +79,7 @@ impl Chart {
                 "f": series.form.letter(),
                 "c": [look.class, look.mark, look.dash],
                 "b": [number(beside), number(height)],
-                "k": number(self.slot(index)),
+                "k": number(dodges[index]),
                 "p": series.points.iter().map(parts).collect::<Vec<Value>>(),
             })
         });

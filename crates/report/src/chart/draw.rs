@@ -4,9 +4,9 @@
 //! positioned texts; the templates write them and escape all text. Each mark shows its values as a
 //! tooltip. The data are in a nested SVG, which clips at the frame without a reference by name.
 //! There is no text among the data: rules have letters at the edge, which the legend explains.
-//! Intervals of several series at the same abscissa are drawn next to each other. The page's script
-//! draws the same chart as wide as the reader's window, with the help of [`Frame`]. Rejected: a
-//! canvas (screen readers cannot read it, and it does not print sharply).
+//! Points are on their ticks; only series whose error bars would hide each other are shifted, by a few
+//! pixels. The page's script draws the same chart as wide as the reader's window, with the help of
+//! [`Frame`]. Rejected: a canvas (screen readers cannot read it, and it does not print sharply).
 
 use super::look::{Look, Sample, file_style, looks, rule_letter};
 use super::shape::Shape;
@@ -14,6 +14,7 @@ use super::{Axis, Chart, Form, Point, Rule, Series};
 use crate::page::wrap;
 use askama::Template;
 use stats::Ordered;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Width of every drawing, in units of about a pixel.
 const WIDTH: f64 = 760.0;
@@ -41,9 +42,8 @@ const APART: f64 = 13.0;
 const MARGIN: f64 = 6.0;
 /// Share of a row that its bars fill.
 const BARS: f64 = 0.7;
-/// Largest distance between adjacent series at the same abscissa, and the share of the space
-/// between two abscissas that all of them use.
-const BESIDE: (f64, f64) = (7.0, 0.5);
+/// Distance between the first and the last of the series whose error bars would hide each other.
+const DODGE: f64 = 4.0;
 /// Curves with more points have no tooltips in the static drawing.
 const TOOLTIPS_MAX: usize = 80;
 /// Characters per line of the conclusion in a separate file.
@@ -107,8 +107,8 @@ struct Drawing<'a> {
     chart: &'a Chart,
     frame: Frame,
     looks: Vec<Look>,
-    /// Distance between adjacent series at the same abscissa.
-    beside: f64,
+    /// Shift of each series along the abscissa.
+    dodges: Vec<f64>,
 }
 
 #[derive(Template)]
@@ -140,14 +140,9 @@ impl Chart {
     /// The drawing as an SVG element. `attributes` are added to it and must not contain text from outside.
     #[must_use]
     pub(crate) fn svg(&self, attributes: &str) -> String {
-        let mut drawing = Drawing {
-            chart: self,
-            frame: Frame::of(self),
-            looks: looks(&self.series),
-            beside: 0.0,
-        };
-        drawing.beside = drawing.beside();
-        let frame = drawing.frame;
+        let frame = Frame::of(self);
+        let drawing =
+            Drawing { chart: self, frame, looks: looks(&self.series), dodges: self.dodges() };
         let (x, y) = (frame.left - MARGIN, frame.top - MARGIN);
         let width = frame.right - frame.left + 2.0 * MARGIN;
         let height = frame.bottom - frame.top + 2.0 * MARGIN;
@@ -235,20 +230,35 @@ impl Chart {
         ((place as f64 - (bars.len() as f64 - 1.0) / 2.0) * height, height)
     }
 
-    /// Position of a series among those whose marks could overlap, relative to the middle: -0.5 and
-    /// 0.5 for two. Zero for a single series and in a row chart.
+    /// Shift of each series along the abscissa, in units of the drawing. It is zero, so that points are on
+    /// their ticks, except for series whose error bars would hide each other, and in a row chart.
     #[must_use]
-    pub fn slot(&self, series: usize) -> f64 {
-        let has_marks = |index: &usize| {
-            let series = &self.series[*index];
-            let bars = series.points.iter().any(|point| point.low.is_some());
-            matches!(series.form, Form::Curve | Form::Marks) && bars
-        };
-        let marked: Vec<usize> = (0..self.series.len()).filter(has_marks).collect();
-        match marked.iter().position(|index| *index == series) {
-            Some(place) if !self.is_rows() => place as f64 - (marked.len() as f64 - 1.0) / 2.0,
-            _ => 0.0,
+    pub fn dodges(&self) -> Vec<f64> {
+        let mut bars_at: BTreeMap<u64, Vec<(usize, f64, f64)>> = BTreeMap::new();
+        let marked = |series: &Series| matches!(series.form, Form::Curve | Form::Marks);
+        let series = self.series.iter().enumerate();
+        for (index, series) in series.filter(|(_, it)| marked(it) && !self.is_rows()) {
+            for point in &series.points {
+                if let (Some(low), Some(high)) = (point.low, point.high) {
+                    bars_at.entry(point.x.to_bits()).or_default().push((index, low, high));
+                }
+            }
         }
+        let mut hidden = BTreeSet::new();
+        for bars in bars_at.values() {
+            for &(index, low, high) in bars {
+                let overlaps = |other: &(usize, f64, f64)| {
+                    other.0 != index && other.1 <= high && low <= other.2
+                };
+                hidden.extend(bars.iter().any(overlaps).then_some(index));
+            }
+        }
+        let mut dodges = vec![0.0; self.series.len()];
+        let most = hidden.len().saturating_sub(1).max(1) as f64;
+        for (place, index) in hidden.into_iter().enumerate() {
+            dodges[index] = DODGE * (place as f64 / most - 0.5);
+        }
+        dodges
     }
 
     /// Start of a stacked bar of this row: the end of the previous series' bars.
@@ -262,33 +272,11 @@ impl Chart {
 
 impl Drawing<'_> {
     fn across(&self, x: f64) -> f64 {
-        let inset = self.inset();
-        let room = self.frame.right - self.frame.left - 2.0 * inset;
-        self.frame.left + inset + self.chart.x.share(x) * room
-    }
-
-    /// Space at either end for series drawn next to others.
-    fn inset(&self) -> f64 {
-        self.beside * self.last_slot()
-    }
-
-    fn last_slot(&self) -> f64 {
-        (0..self.chart.series.len()).map(|index| self.chart.slot(index)).fold(0.0, f64::max)
+        self.frame.left + self.chart.x.share(x) * (self.frame.right - self.frame.left)
     }
 
     fn down(&self, y: f64) -> f64 {
         self.frame.bottom - self.chart.y.share(y) * (self.frame.bottom - self.frame.top)
-    }
-
-    /// Distance between adjacent series, chosen so that those of one abscissa stay together.
-    fn beside(&self) -> f64 {
-        let slots = (0..self.chart.series.len()).filter(|index| self.chart.slot(*index) != 0.0);
-        let xs = slots.flat_map(|index| &self.chart.series[index].points);
-        let mut xs: Vec<f64> = xs.map(|point| self.across(point.x)).collect();
-        xs.sort_by_cached_key(|x| Ordered(*x));
-        let gaps = xs.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.5);
-        let room = gaps.fold(f64::INFINITY, f64::min);
-        (BESIDE.1 * room / (2.0 * self.last_slot() + 1.0)).min(BESIDE.0)
     }
 
     fn scales(&self) -> Vec<Shape> {
@@ -361,7 +349,7 @@ impl Drawing<'_> {
     }
 
     fn series(&self, index: usize, series: &Series) -> Vec<Shape> {
-        let (look, aside) = (&self.looks[index], self.chart.slot(index) * self.beside);
+        let (look, aside) = (&self.looks[index], self.dodges[index]);
         let place = |point: &Point| (self.across(point.x) + aside, self.down(point.y));
         let mut shapes = Vec::new();
         if series.form == Form::Trace {

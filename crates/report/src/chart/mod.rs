@@ -197,9 +197,9 @@ impl Chart {
         !self.y.names.is_empty()
     }
 
-    /// The chart, or `None` if there is nothing to draw.
-    pub(crate) fn unless_empty(self) -> Option<Self> {
-        let any = self.series.iter().any(|series| !series.points.is_empty());
-        any.then_some(self)
+    /// The chart without empty series, or `None` if there is nothing to draw.
+    pub(crate) fn unless_empty(mut self) -> Option<Self> {
+        self.series.retain(|series| !series.points.is_empty());
+        (!self.series.is_empty()).then_some(self)
     }
 }

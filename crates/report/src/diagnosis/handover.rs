@@ -8,12 +8,10 @@ use crate::number;
 use crate::observation::moment;
 use crate::story::{Section, Story, bracketed, prefix};
 use crate::target::device_line;
-use record::{DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, shell_word};
+use record::{DATES_FROM_NS, DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, shell_word};
 
 /// The source of counters read on the machine itself.
 const LIVE: &str = "live";
-/// Earlier times (before 2001-09-09) are relative to the start of a recording without dates.
-const DATES_FROM_NS: u64 = 1_000_000_000_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// The sections of a device. `subject` is its name if there are several.

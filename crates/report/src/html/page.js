@@ -12,8 +12,8 @@
   const { charts, marks } = JSON.parse(source.textContent);
   const space = document.querySelector("figure.chart svg")?.namespaceURI;
   const MARGIN = 6;
-  // As in the static drawing: letters, lines, rows, room below and beside, neighbours at one abscissa.
-  const [LETTER, LINE, BELOW, APART, BESIDE] = [6.5, 13, 48, 13, 7];
+  // As in the static drawing: letters, lines, rows, room below and beside.
+  const [LETTER, LINE, BELOW, APART] = [6.5, 13, 48, 13];
   // Height of a row, of few and of many.
   const row = (rows) => (rows > 8 ? 26 : 34);
   const PRINTED = 700;
@@ -340,7 +340,7 @@
     }
 
     across(x) {
-      return this.left + this.inset + this.share("x", x) * (this.right - this.left - 2 * this.inset);
+      return this.left + this.share("x", x) * (this.right - this.left);
     }
 
     down(y) {
@@ -404,9 +404,6 @@
           scales.append(svg("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, text));
         }
       }
-      this.inset = 0;
-      this.aside = this.beside();
-      this.inset = this.aside * Math.max(0, ...chart.s.map((series) => series.k));
       const all = ticks(chart.x, this.log.x, this.view.x).map((v) => [this.across(v), label(chart.x, v)]);
       for (const [x, text] of fitting(all, (text) => (text.length * LETTER) / 2 + 4)) {
         scales.append(
@@ -464,15 +461,6 @@
       return group;
     }
 
-    // The distance of neighbouring series at one abscissa.
-    beside() {
-      const slotted = this.chart.s.filter((series) => series.k !== 0);
-      const xs = slotted.flatMap((series) => series.p.map((point) => this.across(point[0]))).sort((a, b) => a - b);
-      const gaps = xs.slice(1).map((x, place) => x - xs[place]).filter((gap) => gap > 0.5);
-      const most = Math.max(0, ...slotted.map((series) => series.k));
-      return Math.min(BESIDE, (0.5 * Math.min(Infinity, ...gaps)) / (2 * most + 1));
-    }
-
     // Where a stacked bar begins.
     base(index, row) {
       let sum = 0;
@@ -487,14 +475,13 @@
       const series = this.chart.s[index];
       const x = series.f === "s" ? this.base(index, point[1]) + point[0] : point[0];
       const y = point[1] + (series.f === "b" ? series.b[0] : 0);
-      return [this.across(x) + series.k * this.aside, this.down(y)];
+      return [this.across(x) + series.k, this.down(y)];
     }
 
     series({ f, p, b, c, k }, index) {
       const [colour, mark, dash] = c;
       const group = svg("g", { class: colour, "data-series": index });
-      const aside = k * this.aside;
-      const place = ([x, y]) => `${(this.across(x) + aside).toFixed(1)} ${this.down(y).toFixed(1)}`;
+      const place = ([x, y]) => `${(this.across(x) + k).toFixed(1)} ${this.down(y).toFixed(1)}`;
       const within = (v, from, to) => Math.max(from, Math.min(to, v));
       const ranged = p.filter((point) => typeof point[2] === "number");
       if (f === "b" || f === "s") {
@@ -519,7 +506,7 @@
         const d = ranged.map(([x, y, low, high]) => {
           const [at, from, to] = this.rows
             ? [this.down(y + b[0]), this.left, this.right]
-            : [this.across(x) + aside, this.top, this.bottom];
+            : [this.across(x) + k, this.top, this.bottom];
           const own = [low, high].map((v) => (this.rows ? this.across(v) : this.down(v)));
           const [a, z] = own.map((v) => within(v, from, to));
           const caps = own.filter((v) => v >= from && v <= to)
@@ -741,8 +728,7 @@
         this.read();
         return;
       }
-      const across = area.x.map((v) =>
-        (v - this.left - this.inset) / (this.right - this.left - 2 * this.inset));
+      const across = area.x.map((v) => (v - this.left) / (this.right - this.left));
       const along = area.y.map((v) => (this.bottom - v) / (this.bottom - this.top)).reverse();
       this.show(across, this.rows ? [0, 1] : along);
     }

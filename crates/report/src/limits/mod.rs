@@ -147,12 +147,11 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
             .to_owned(),
         _ => finding,
     };
-    let mut series = vec![
+    let series = vec![
         Series::new("measured (RAP)", Form::Marks, measured),
         Series::new("advertised (PAP)", Form::Marks, advertised),
         Series::new("half-power line: half the advertised peak", Form::Marks, half),
     ];
-    series.retain(|series| !series.points.is_empty());
     let chart = Chart {
         title: "The path: advertised and real peak of each part".to_owned(),
         finding,

@@ -6,7 +6,7 @@
 //! during the check. Every value has its interval. The conclusion of a plot is computed from the
 //! values that are drawn; if there is none, it says so.
 
-use super::{cell_of, cells_of, of_the_device};
+use super::{cell_of, cells_of, of_the_device, rerun};
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, points, xs, ys};
 use crate::number;
 use crate::plots::{distribution, visit, visits};
@@ -64,10 +64,11 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
             Some(_) => String::new(),
             None => ", with no knee up to there".to_owned(),
         };
+        let most = rerun(profile, &curve.max_iops, (curve.op, Pattern::Random, curve.max_depth));
         format!(
             "{} reach {} at QD {}{}{knee}",
             curve_name(curve),
-            number::with_interval(&curve.max_iops, number::per_second),
+            number::with_interval(&most, number::per_second),
             curve.max_depth,
             half.unwrap_or_default()
         )
@@ -123,7 +124,6 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
             ));
         }
     }
-    series.retain(|series| !series.points.is_empty());
     Some(Chart {
         title: "Latency against rate".to_owned(),
         finding: sentence(said, "The latency under an open load is unknown."),

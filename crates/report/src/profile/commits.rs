@@ -1,6 +1,6 @@
 //! Reports commits: the rate, the flush latency, and the programs for which that suffices.
 
-use super::{cell_of, not_measured};
+use super::{cell_of, not_measured, rerun};
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Cell, Section, Story, joined};
@@ -27,8 +27,8 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     };
     let Some(first) = commits.points.first() else { return };
     let remark = format!(
-        "commits per second, each a {} write to a log through the page cache and an {}; p50 to \
-         p99.9: latency of the {}",
+        "commits per second, each a {} write to a log through the page cache and an {}; \
+         percentiles: latency of the {}",
         format_bytes(first.bytes.0),
         first.flush.name(),
         first.flush.name(),
@@ -54,10 +54,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
         let programs = joined(programs, ", ", str::to_owned);
         story.section(
             "Fast enough for commits",
-            &format!(
-                "yes, with a single committer: \
-                                                           {programs}"
-            ),
+            &format!("yes, with a single committer: {programs}"),
         );
     } else if !commits.verdicts.is_empty() {
         verdicts(story.section("Fast enough for commits", ""), commits, profile);
@@ -143,6 +140,7 @@ fn journal(section: &mut Section, commits: &Commits) {
 fn protected(section: &mut Section, profile: &Profile) {
     let direct = cell_of(profile, OpKind::Write, Pattern::Sequential, 1, DIRECT_BYTES);
     let Some(write) = direct.map(|cell| cell.latency_ns) else { return };
+    let write = rerun(profile, &write, (OpKind::Write, Pattern::Sequential, 1));
     section.text(format!(
         "A direct write of {} without a flush takes {}. That is about the time of a commit on a \
          device with a power-loss-protected write cache, which needs no flush.",

@@ -3,11 +3,11 @@
 //! A reader compares the depth curve with fio: rates and percentiles. The rows of the size curve have bars
 //! that show its shape. All bars of a direction share one scale, on which its maximum rate fills the width.
 
-use super::{cell_of, common_size, missing_directions, not_measured};
+use super::{cell_of, common_size, missing_directions, not_measured, rerun};
 use crate::number;
 use crate::page::Tone;
 use crate::story::{Cell, Columns, Section, Story, joined};
-use record::{DepthCurve, Locality, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes};
+use record::{DepthCurve, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes};
 use std::collections::BTreeSet;
 
 /// Largest ratio between the mean latency of all requests and the one that the rate implies.
@@ -40,7 +40,7 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
         }
     });
     if curves.iter().flat_map(|curve| &curve.points).any(|point| point.p99_ns.is_none()) {
-        section.note("p50 and p99 –: too few requests for a percentile.");
+        section.note("–: too few requests for a percentile.");
     }
     missing_directions(section, profile, |op| curves.iter().any(|curve| curve.op == op));
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {
@@ -77,7 +77,7 @@ fn other_requests(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
     let (_, op, depth, off) =
         off.filter(|it| it.0 > SAME_REQUESTS).max_by(|a, b| a.0.total_cmp(&b.0))?;
     Some(format!(
-        "p50 and p99 include warm-ups and all files; IOPS exclude warm-ups. The mean latency of {} \
+        "Percentiles include warm-ups and all files; IOPS exclude warm-ups. The mean latency of {} \
          at QD {depth} is therefore {} QD divided by IOPS.",
         op.plural(),
         if off > 1.0 {
@@ -100,8 +100,7 @@ fn depth_columns(t: &mut Columns<'_, u32>, profile: &Profile, curve: &DepthCurve
         Cell::toned(at(depth).map(|it| number::count(it.iops.value)).unwrap_or_default(), tone)
     });
     t.interval(|depth| {
-        let kind = (curve.op, Locality::Random, *depth == 1);
-        at(depth).map(|it| profile.rerun(&it.iops, kind))
+        at(depth).map(|it| rerun(profile, &it.iops, (curve.op, Pattern::Random, *depth)))
     });
     t.of("latency_p50_ns", |depth| {
         let cell = cell_of(profile, curve.op, Pattern::Random, *depth, bytes)?;
@@ -148,7 +147,7 @@ pub(super) fn size(story: &mut Story, profile: &Profile) {
         let remark = format!("{}, throughput in MB/s (10^6 bytes per second)", pattern.name());
         let section = story.section("Size curve", &remark).supporting();
         for abreast in curves.chunks(CURVES_ABREAST) {
-            size_table(section, abreast, &curves);
+            size_table(section, profile, abreast, &curves);
         }
         half_power_note(section, &curves);
     }
@@ -157,7 +156,12 @@ pub(super) fn size(story: &mut Story, profile: &Profile) {
     }
 }
 
-fn size_table(section: &mut Section, abreast: &[&SizeCurve], all: &[&SizeCurve]) {
+fn size_table(
+    section: &mut Section,
+    profile: &Profile,
+    abreast: &[&SizeCurve],
+    all: &[&SizeCurve],
+) {
     let points = abreast.iter().flat_map(|curve| &curve.points);
     section.table(points.map(|point| point.bytes).collect::<BTreeSet<u64>>(), |t| {
         t.right("size", |bytes| format_bytes(*bytes));
@@ -173,7 +177,9 @@ fn size_table(section: &mut Section, abreast: &[&SizeCurve], all: &[&SizeCurve])
                 let text = at(bytes).map(|point| number::digits(point.bytes_per_s.value / 1e6));
                 Cell::toned(text.unwrap_or_default(), tone)
             });
-            t.interval(|bytes| at(bytes).map(|point| point.bytes_per_s)).expendable(1);
+            let load = (curve.op, curve.pattern, curve.depth);
+            t.interval(|bytes| at(bytes).map(|it| rerun(profile, &it.bytes_per_s, load)))
+                .expendable(1);
             let bar = |point: &SizePoint| {
                 Cell::bar(point.bytes_per_s.value / most, if half(point) { " ½" } else { "" })
             };

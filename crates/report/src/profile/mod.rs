@@ -20,8 +20,8 @@ use crate::page::Tone;
 use crate::story::{Cell, Fact, Section, Story, joined, sentence};
 use crate::{number, target};
 use record::{
-    CacheMode, Cap, Cell as Measurement, DepthCurve, Estimate, FindingCode, Locality, OpKind,
-    Pattern, Profile, TargetKind, Trial, format_bytes, shell_word,
+    CacheMode, Cap, Cell as Measurement, DepthCurve, Estimate, FindingCode, OpKind, Pattern,
+    Profile, TargetKind, Trial, format_bytes, shell_word,
 };
 
 /// A time budget from which on it counts as unlimited: a week.
@@ -255,7 +255,20 @@ fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
     let point = curve.and_then(|curve| curve.points.iter().find(|point| point.depth == 1));
     let cell = || cell_of(profile, op, Pattern::Random, 1, size);
     let alone = point.map(|point| point.latency_ns).or_else(|| Some(cell()?.latency_ns))?;
-    Some(profile.rerun(&alone, (op, Locality::Random, true)))
+    Some(rerun(profile, &alone, (op, Pattern::Random, 1)))
+}
+
+/// An estimate with the interval for another run of its load. The page prints no other interval beside a
+/// number, so that no number has two.
+fn rerun(
+    profile: &Profile,
+    estimate: &Estimate,
+    (op, pattern, depth): (OpKind, Pattern, u32),
+) -> Estimate {
+    match pattern.locality() {
+        Some(locality) => profile.rerun(estimate, (op, locality, depth == 1)),
+        None => estimate.with_ratio_error(profile.common_se()),
+    }
 }
 
 /// Ratio of the rate at the best depth to that at depth 1, over all curves.

@@ -9,7 +9,7 @@
 //! Only cells with direct I/O and the device's own cache enabled (`--cache device`) are listed:
 //! other modes have cells with the same pattern, depth and size, but other numbers.
 
-use super::{missing_directions, not_measured, of_the_device, parallelism};
+use super::{missing_directions, not_measured, of_the_device, parallelism, rerun};
 use crate::number;
 use crate::story::{Cell, Section, Story};
 use record::{Cell as Measurement, Estimate, OpKind, Pattern, Profile};
@@ -58,11 +58,15 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
                 };
                 cells.iter().find(same).copied()
             };
+            let interval = |row: &(Key, bool), value: Option<Estimate>| {
+                let (pattern, depth, _) = row.0;
+                value.map(|value| rerun(profile, &value, (op, pattern, depth)))
+            };
             let latency = |row: &_| of(row).map(|cell| cell.latency_ns);
             let value = |it: Estimate| number::digits(it.value / scale);
             t.group(op.plural());
             t.titled("latency_mean_ns", |row| Cell::or_empty(latency(row), value));
-            t.interval(latency);
+            t.interval(|row| interval(row, latency(row)));
             if with_service {
                 let service = |row: &_| of(row)?.service_ns.value().copied();
                 let busy = |row: &_| of(row)?.utilization.value().copied();
@@ -70,7 +74,7 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
                     Cell::or_empty(of(row), |_| number::or_none(text, |text| text))
                 };
                 t.right("S", |row| known(row, service(row).map(value)));
-                t.interval(service).expendable(2);
+                t.interval(|row| interval(row, service(row))).expendable(2);
                 t.right("U", |row| known(row, busy(row).map(number::percent))).gap(1).expendable(1);
             }
         }

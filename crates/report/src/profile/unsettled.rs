@@ -79,7 +79,10 @@ fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
         Part {
             kind: Kind::Visits,
             half_width: visits,
-            words: format!("visits of the same load differ (±{})", percent(visits)),
+            words: format!(
+                "visits of the same load differ, so their mean is uncertain by {}",
+                percent(visits)
+            ),
         },
     ];
     parts.sort_by(|a, b| b.half_width.total_cmp(&a.half_width));

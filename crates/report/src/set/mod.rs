@@ -124,8 +124,7 @@ fn errors(cells: &[SetCell<'_>]) -> String {
         true => "Error bars: 95 % confidence interval from the variance between blocks.",
         false => {
             "Error bars: 95 % confidence interval; with fewer than three trials it comes from the spread \
-            inside a trial and excludes drift between trials. Values without a bar have \
-             none."
+            inside a trial and excludes drift between trials. Values without a bar have none."
         }
     }
     .to_owned()

@@ -45,10 +45,7 @@ fn progress(section: &mut Section, rebuild: &RebuildResult) {
         let steps = number::counted(rebuild.errors as f64, "step");
         section.row(
             "rebuild ended",
-            format!(
-                "{steps} failed, and the first failure ends the \
-                                              rebuild"
-            ),
+            format!("{steps} failed, and the first failure ends the rebuild"),
         );
     }
     let read = rebuild.read_bytes.iter().enumerate().filter(|(_, read)| read.0 > 0);

@@ -186,7 +186,13 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("keep-warm-up", switch(!rules.cut_warm_up)),
         ("interval", rules.interval_ns.map(nanos)),
         ("io-priority", workload.io_priority.map(|priority| priority.to_string())),
-        ("processors", unless(workload.processors.is_empty(), list(&workload.processors))),
+        (
+            "processors",
+            unless(
+                workload.processors.is_empty(),
+                joined(&workload.processors, ",", u32::to_string),
+            ),
+        ),
         ("cgroup", workload.cgroup.as_deref().map(shell_word)),
         ("job-name", workload.name.as_deref().map(shell_word)),
     ]
@@ -195,11 +201,6 @@ fn course(workload: &Workload) -> Vec<Flag> {
 /// Zones in the syntax of the flag.
 fn zones(zones: &[AreaZone]) -> String {
     joined(zones, ":", |zone| format!("{}/{}", zone.request_percent, zone.area_percent))
-}
-
-/// Numbers, separated by commas.
-fn list(numbers: &[u32]) -> String {
-    joined(numbers, ",", ToString::to_string)
 }
 
 /// A time in the syntax of the flags, without rounding.

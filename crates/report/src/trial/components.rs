@@ -61,8 +61,7 @@ pub(super) fn chart(components: &[ComponentUse]) -> Option<Chart> {
     let verdict = if binding(components).is_some() {
         "it is the bottleneck"
     } else {
-        "there is no single \
-                                                                          bottleneck"
+        "there is no single bottleneck"
     };
     let points = components.iter().enumerate().map(|(row, component)| {
         Point::bare(component.busy_share, row as f64).remark(phases(component, 0.0))

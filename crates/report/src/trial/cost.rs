@@ -22,8 +22,7 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
     if let Some(upper) = &cpu.upper {
         let estimate = &upper.us_per_io;
         text.push_str(&format!(
-            ", at most {} (the whole machine, with background threads that changed the rate by \
-             {})",
+            ", at most {} (the whole machine, with background threads that changed the rate by {})",
             number::with_interval(estimate, micros),
             number::change(1.0 + upper.rate_change_rel)
         ));
@@ -44,10 +43,7 @@ pub(super) fn total_text(cpu: &CpuCost) -> String {
     let (user, system, workers) =
         (millis(cpu.user_ms), millis(cpu.system_ms), millis(cpu.workers_ms));
     let measured = |split| {
-        format!(
-            "user {user}, system {system} ({split}), including {workers} in kernel \
-                         workers"
-        )
+        format!("user {user}, system {system} ({split}), including {workers} in kernel workers")
     };
     let mut text = match cpu.split {
         CpuSplit::Sampled => measured("split sampled"),

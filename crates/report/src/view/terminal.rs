@@ -112,28 +112,16 @@ fn line(story: &Story) -> String {
         answer => answer.to_owned(),
     };
     let simulated = if story.simulated { "simulated: " } else { "" };
-    let count = |severity| {
-        story.findings.iter().filter(|finding| finding.severity == severity).count() as f64
-    };
-    let holds = match story.not_valid() {
-        Some(finding) => format!(", NOT VALID: {}", finding.claim.trim()),
-        None => String::new(),
-    };
-    let warnings = match count(Severity::Warning) {
-        0.0 => String::new(),
-        some => format!(", {}", counted(some, "warning")),
-    };
-    format!("{simulated}{answer}{holds}{warnings}")
+    let holds = story.not_valid().map(|it| format!(", NOT VALID: {}", it.claim.trim()));
+    let warnings = story.counted(Severity::Warning, "warning").map(|some| format!(", {some}"));
+    let doubts: String = holds.into_iter().chain(warnings).collect();
+    format!("{simulated}{answer}{doubts}")
 }
 
 /// The names of the parts that the short page leaves out.
 fn left_out(page: &mut Page, story: &Story, style: &Style) {
-    let count = |severity| {
-        story.findings.iter().filter(|finding| finding.severity == severity).count() as f64
-    };
-    let notes = Some(count(Severity::Info)).filter(|notes| *notes > 0.0);
-    let notes = notes.map(|notes| counted(notes, "note"));
-    let remedies = (count(Severity::Warning) > 0.0).then(|| "remedies".to_owned());
+    let notes = story.counted(Severity::Info, "note");
+    let remedies = story.counted(Severity::Warning, "").map(|_| "remedies".to_owned());
     let details = story.actions.iter().any(|action| !action.details.is_empty());
     let what_to_do =
         (details || (answered(story) && !story.actions.is_empty())).then(|| "reasons".to_owned());
@@ -166,13 +154,9 @@ fn left_out(page: &mut Page, story: &Story, style: &Style) {
     let text = format!("--verbose shows {count}: {more}{}", saved.map_or("", |(words, _)| words));
     page.flowing(Vec::new(), 2, &text, Tone::Faint);
     // On a separate line, so that it can be copied.
-    let named = |command: &str| with_words(command, style.database);
-    saved.into_iter().for_each(|(_, command)| page.command(&named(command)));
-}
-
-/// A command with additional words at its end.
-fn with_words(command: &str, words: &str) -> String {
-    if words.is_empty() { command.to_owned() } else { format!("{command} {words}") }
+    if let Some((_, command)) = saved {
+        page.command(format!("{command} {}", style.database).trim_end());
+    }
 }
 
 /// Findings, the most severe first; an empty text without any.

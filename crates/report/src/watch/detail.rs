@@ -24,7 +24,7 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
     let mut built = Page::of_screen(area.width.into());
     let pane = &mut built;
     title(pane, row);
-    // On the whole screen the figures come before the actions, so that a small screen has all figures.
+    // On the whole screen the figures and the users come before the actions, so that a small screen has them.
     verdict(pane, row);
     if !whole {
         advice(pane, row);
@@ -33,6 +33,7 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
         split(pane, data, row, interval);
         if whole {
             operations(pane, view, interval);
+            users(pane, row);
         } else {
             sizes(pane, interval);
             issuers_line(pane, row);
@@ -50,8 +51,9 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
         curve::print(pane, row, profile);
     }
     if whole {
-        if let Some(interval) = &row.interval {
-            users(pane, row, interval);
+        if row.interval.as_ref().is_some_and(|interval| interval.processes.is_none()) {
+            let text = "processes are not counted here: this requires root and a kernel with BPF";
+            pane.hanging(vec![label("process")], text, Tone::Faint);
         }
         if let Some(traced) = row.interval.as_ref().and_then(|interval| interval.traced.as_deref())
         {
@@ -286,12 +288,8 @@ fn issuers_line(pane: &mut Page, row: &WatchRow) {
     }
 }
 
-/// Adds all users of the device in the interval, or why they are unknown.
-fn users(pane: &mut Page, row: &WatchRow, interval: &Interval) {
-    if interval.processes.is_none() {
-        let text = "processes are not counted here: this requires root and a kernel with BPF";
-        return pane.hanging(vec![label("process")], text, Tone::Faint);
-    }
+/// Adds all known users of the device in the interval.
+fn users(pane: &mut Page, row: &WatchRow) {
     let groups = words::users(row);
     if !groups.is_empty() {
         pane.line(vec![Span::new("  Who uses it", Tone::Strong)]);

@@ -208,6 +208,8 @@ const FOOTER: [&str; 11] = [
     "+-:sec",
     "m:mouse",
 ];
+/// Explains the mark of a busy figure in the footer while one is shown, after the help key.
+const BUSY_MARK: &str = "busy ?:unreliable";
 /// The table shrinks to this many rows in favour of the selected device's details.
 const TABLE_ROWS_MIN: usize = 3;
 
@@ -238,7 +240,7 @@ pub fn watch_screen(
             }
         }
     }
-    draw(&keys(footer, view), footer, buffer);
+    draw(&keys(footer, data, view), footer, buffer);
     if !color {
         buffer.set_style(area, Style::reset());
     }
@@ -398,7 +400,7 @@ fn help(area: Rect) -> Page {
 }
 
 /// The last line: the filter being typed, a response to the last key, or the keys.
-fn keys(area: Rect, view: &WatchView) -> Page {
+fn keys(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     let mut line = Page::of_screen(area.width.into());
     let typed;
     let (text, tone) = if view.typing {
@@ -407,8 +409,10 @@ fn keys(area: Rect, view: &WatchView) -> Page {
     } else if let Some(remark) = &view.remark {
         (remark.as_str(), Tone::Strong)
     } else {
+        let doubted = data.rows.iter().any(|row| row.device.busy_doubt.is_some());
+        let mark = (doubted && !view.detail && !view.help).then_some(BUSY_MARK);
         let mut fitting = String::new();
-        for key in FOOTER {
+        for key in FOOTER[..2].iter().copied().chain(mark).chain(FOOTER[2..].iter().copied()) {
             let gap = if fitting.is_empty() { "" } else { " " };
             if fitting.len() + gap.len() + key.len() > usize::from(area.width) {
                 break;

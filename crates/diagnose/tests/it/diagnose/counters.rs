@@ -90,6 +90,8 @@ fn a_device_is_busy_only_while_a_request_is_in_flight() {
     let notes = of(&seconds).notes;
     let doubt = notes.iter().find(|note| note.code == NoteCode::BusyDoubtful).unwrap();
     assert!((doubt.evidence[0].value - 0.77).abs() < 1e-9, "{doubt:?}");
+    let words = "it counts 77 % of the time as busy, but requests were in flight for at most 40 %";
+    assert!(doubt.claim.contains(words), "{doubt:?}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use crate::model::synthetic::{trial, workload};
 use model::{CompareOptions, Side, SideError, TraceObservation, compare};
 use record::{
     Bytes, ComparedMetric, ComparedRow, ComparedUnit, ComparedVerdict, Comparison, CpuClock,
-    DoneTrial, Environment, Experiment, Finding, FindingCode, Measured, Nanos, OpKind, Pattern,
-    PlannedTrial, Profile, Severity, Trial, Workload,
+    DoneTrial, Environment, Experiment, Finding, FindingCode, Harness, Measured, Nanos, OpKind,
+    Pattern, PlannedTrial, Profile, Severity, Trial, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -110,6 +110,33 @@ fn cells_that_ask_the_same_in_another_area_belong_together_and_the_area_is_a_con
     assert_eq!(rate(&comparison).verdict, ComparedVerdict::Same);
     let area = comparison.conditions.iter().find(|condition| condition.what == "area").unwrap();
     assert_eq!((area.a.as_deref(), area.b.as_deref()), (Some("1 GiB"), Some("1 MiB")));
+}
+
+#[test]
+fn features_and_values_in_another_order_are_no_difference() {
+    let with = |trials: &mut [Trial], features: &[&str]| {
+        for trial in trials {
+            trial.harness = Measured::Value(Harness {
+                ceiling_iops: 1e6,
+                clock: "tsc".to_owned(),
+                clock_cost_ns: 20.0,
+                engine_features: features.iter().map(|it| (*it).to_owned()).collect(),
+                batching: None,
+            });
+        }
+    };
+    let mut pairs = [trials(&reads(1), &around(1000.0)), trials(&reads(1), &around(1000.0))];
+    with(&mut pairs[0], &["rings", "buffers"]);
+    with(&mut pairs[1], &["buffers", "rings"]);
+    assert_eq!(compared(&pairs[0], &pairs[1]).conditions, []);
+    // The trials of both sides used both, in another order.
+    with(&mut pairs[0][..2], &["buffers"]);
+    with(&mut pairs[1][2..], &["buffers"]);
+    assert_eq!(compared(&pairs[0], &pairs[1]).conditions, []);
+    with(&mut pairs[1], &["buffers"]);
+    let conditions = compared(&pairs[0], &pairs[1]).conditions;
+    assert_eq!(conditions.len(), 1, "{conditions:?}");
+    assert_eq!(conditions[0].a.as_deref(), Some("buffers, buffers rings"));
 }
 
 #[test]

@@ -212,15 +212,29 @@ fn depths_and_sizes_are_steps_of_a_ramp_in_their_order_and_groups_have_ramps_of_
     assert_eq!(classes(&["reads", "writes", "both"]), ["c0", "c1", "c2"]);
 }
 
-#[test]
-fn intervals_of_several_series_at_one_abscissa_stand_beside_each_other() {
-    let mut chart = example();
-    chart.series = vec![chart.series[0].clone(), chart.series[2].clone()];
+/// Abscissas of the first error bar of each series in a drawing.
+fn first_bars(chart: Chart) -> Vec<f64> {
     let svg = drawing(&page(chart));
-    let bars: Vec<&str> = svg.split("class=\"error\" d=\"M").skip(1).collect();
-    let first: Vec<f64> =
-        bars.iter().map(|bar| bar.split(' ').next().unwrap().parse().unwrap()).collect();
-    assert!((first[1] - first[0] - 7.0).abs() < 0.11, "{first:?}");
+    let bars = svg.split("class=\"error\" d=\"M").skip(1);
+    bars.map(|bar| bar.split(' ').next().unwrap().parse().unwrap()).collect()
+}
+
+#[test]
+fn points_are_on_their_ticks_unless_bars_would_hide_each_other() {
+    let mut chart = example();
+    let tick = first_bars(Chart { series: vec![chart.series[0].clone()], ..chart.clone() })[0];
+    chart.series = vec![chart.series[0].clone(), chart.series[2].clone()];
+    let hidden = first_bars(chart.clone());
+    assert_eq!(hidden, [tick - 2.0, tick + 2.0], "at 2, both bars are the same");
+    chart.series[1].points[0] = Point::within(2.0, 1.5, 1.3, 1.7);
+    assert_eq!(first_bars(chart.clone()), [tick, tick]);
+    // A bar at another abscissa hides nothing.
+    chart.series[1].points[0] = Point::within(2.1, 1.0, 0.8, 1.2);
+    assert_eq!(chart.dodges(), [0.0, 0.0]);
+    chart.series = vec![example().series[0].clone(); 6];
+    let dodges = chart.dodges();
+    assert!(dodges.iter().all(|dodge| dodge.abs() <= 2.0), "{dodges:?}");
+    assert!(rows().dodges().iter().all(|dodge| *dodge == 0.0));
 }
 
 #[test]

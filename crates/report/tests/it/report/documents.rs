@@ -4,10 +4,12 @@ use crate::report::common;
 use model::papers::{self, Chart, Class, ClassCount, PAPERS_SCHEMA, Paper, Point, Row, Verdict};
 use record::{
     Bytes, CacheMode, ComponentUse, CostFit, CostLine, CostModel, CostPoint, Estimate, Figure,
-    HistogramSnapshot, Interval, Measured, Observation, ObservedDevice, OpKind, Pattern, PhaseUse,
-    Traced, TracedOp,
+    HistogramSnapshot, Interval, Locality, Measured, Mix, ModelName, Observation, ObservedDevice,
+    Offered, OpKind, Pattern, PhaseUse, Prediction, PredictionDocument, SavedDocument, Traced,
+    TracedOp,
 };
 use report::{self, Block, Extent, Style, cost_fit, observation, papers as story, terminal};
+use std::collections::{BTreeMap, BTreeSet};
 
 fn fit(break_even_bytes: Measured<Estimate>) -> CostFit {
     let line = |cache, fixed: f64, per_kib: f64| CostLine {
@@ -308,4 +310,112 @@ fn the_page_says_what_was_read_and_shows_no_zero_for_what_is_unknown() {
     assert!(row.ends_with('–') && row.contains(" 100 ") && !row.contains(" 0"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn notes_on_percentiles_name_no_column_that_a_narrow_page_drops() {
+    let mut profile = common::fast_profile();
+    for curve in &mut profile.depth_curves {
+        curve.points.iter_mut().for_each(|point| point.p99_ns = None);
+    }
+    for cell in &mut profile.cells {
+        cell.histogram = HistogramSnapshot::default();
+    }
+    let story = report::profile(&profile, &[]);
+    for width in [60, 80, 120] {
+        let page = terminal(&story, &Style { width, ..crate::report::LOG });
+        assert!(page.contains("–: too few requests for a percentile."), "{page}");
+        let notes: Vec<&str> = page.lines().filter(|line| line.contains("too few")).collect();
+        assert!(notes.iter().all(|line| !line.contains("p50")), "{page}");
+        assert!(!page.contains("p99.9:") && !page.contains("p50 and p99"), "{page}");
+    }
+}
+
+/// Each value with `±` on a page, with the intervals printed beside it.
+fn intervals(page: &str) -> BTreeMap<String, BTreeSet<String>> {
+    let words: Vec<&str> = page.split_whitespace().collect();
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for at in 2..words.len() {
+        if let Some(interval) = words[at].strip_prefix('±') {
+            let value = words[at - 2..at].join(" ");
+            found.entry(value).or_default().insert(interval.to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn each_number_on_the_page_of_a_check_has_one_interval_that_of_another_run() {
+    let mut profile = common::fast_profile();
+    profile.level_se_rel = Some(0.1);
+    let common = profile.common_se();
+    let limits = &mut profile.limits;
+    let rates = [&mut limits.read_iops, &mut limits.write_iops];
+    for rate in
+        rates.into_iter().chain([&mut limits.read_bytes_per_s, &mut limits.write_bytes_per_s])
+    {
+        *rate = rate.map(|rate| rate.with_ratio_error(common));
+    }
+    let most = profile.limits.read_iops.unwrap();
+    profile.caps = vec![record::Cap {
+        op: None,
+        bytes: false,
+        per_s: Estimate::symmetric(most.value, 0.001 * most.value, 3),
+        cells: 3,
+        published: None,
+    }];
+    let page = terminal(&report::profile(&profile, &[]), &crate::report::LOG);
+    assert!(page.contains("Capped at"), "{page}");
+    for (value, intervals) in intervals(&page) {
+        assert_eq!(intervals.len(), 1, "{value} {intervals:?}\n{page}");
+    }
+    // The difference between runs, ±20 %, is in each of them.
+    let page_of = |title: &str| {
+        let from = page.find(title).unwrap_or_else(|| panic!("{title}: {page}"));
+        page[from..].split("\n\n").next().unwrap_or_default().to_owned()
+    };
+    for title in ["Depth curve", "Size curve", "Service times"] {
+        let part = page_of(title);
+        let intervals = part.split('±').skip(1).filter_map(|it| it.split_once(" %"));
+        let intervals: Vec<f64> = intervals.filter_map(|(it, _)| it.parse().ok()).collect();
+        assert!(intervals.iter().all(|it| *it >= 19.0), "{title}: {intervals:?}\n{part}");
+    }
+}
+
+#[test]
+fn a_prediction_gives_its_error_once() {
+    let latency = Estimate::within_ratio(1e6, 0.2);
+    let prediction = Prediction {
+        model: ModelName::Calibrated,
+        mix: Mix::one(OpKind::Read, Locality::Random, 4096),
+        offered: Offered::PoissonPerS(1000.0),
+        latency_ns: latency,
+        read_latency_ns: None,
+        write_latency_ns: None,
+        unloaded_latency_ns: latency,
+        after_rest_ns: None,
+        queue_ns: 0.0,
+        p50_ns: None,
+        p90_ns: None,
+        p99_ns: None,
+        iops: Estimate::symmetric(1000.0, 0.0, 1),
+        concurrency: 1.0,
+        utilization: 0.5,
+        saturation: 0.5,
+        max_iops: Estimate::symmetric(2000.0, 20.0, 3),
+        in_run_rel: 0.03,
+        extrapolated: Vec::new(),
+    };
+    let document = PredictionDocument {
+        target: Some("/dev/sdz".to_owned()),
+        advised: Some(prediction.model),
+        predictions: vec![prediction],
+        ..PredictionDocument::default()
+    };
+    let story = report::stories(&[SavedDocument::Prediction(Box::new(document))]).remove(0);
+    let page = terminal(&story, &Style { width: 400, ..crate::report::LOG });
+    assert!(page.contains("another file or another time may differ by 20 %"), "{page}");
+    assert!(page.contains("the error of the latency is 3 % without differences"), "{page}");
+    // The interval of the maximum rate, which has no other.
+    assert_eq!(page.matches('±').count(), 1, "{page}");
 }

@@ -263,6 +263,19 @@ fn the_detail_has_its_figures_with_their_windows_on_a_small_screen() {
 }
 
 #[test]
+fn the_detail_names_the_users_of_a_device_on_a_small_screen() {
+    let mut data = known();
+    let interval = data.rows[0].interval.as_mut().unwrap();
+    interval.processes =
+        Some(vec![common::process(4711, "mysqld", 900), common::process(12, "backup", 100)]);
+    data.notes = vec!["The set of devices changed: sdb appeared.".to_owned()];
+    let text = screen(&data, &WatchView { detail: true, ..plain() }, SMALL);
+    for words in ["Who uses it", "mysqld (4711)", "backup (12)", "\n  both "] {
+        assert!(text.contains(words), "{words:?} is not in\n{text}");
+    }
+}
+
+#[test]
 fn what_a_tracer_saw_is_shown_with_its_distribution_and_the_processes() {
     let mut data = known();
     let traced = TracedOp {
@@ -467,6 +480,18 @@ fn the_last_line_has_whole_keys_only_and_all_of_them_at_80_columns() {
         assert!(all.starts_with(&shown), "{columns}: {shown}");
         assert!(all.len() == shown.len() || all[shown.len()..].starts_with(' '), "{shown}");
     }
+}
+
+#[test]
+fn the_last_line_explains_the_mark_of_a_busy_figure_while_one_is_shown() {
+    let mut data = known();
+    let hint = |data: &WatchData, view| screen(data, &view, SMALL).contains("busy ?:unreliable");
+    assert!(!hint(&data, plain()));
+    let device = data.rows[0].device.as_ref().clone();
+    data.rows[0].device =
+        Arc::new(ObservedDevice { busy_doubt: Some("an old kernel".to_owned()), ..device });
+    assert!(screen(&data, &plain(), SMALL).contains("100 %?"));
+    assert!(hint(&data, plain()) && !hint(&data, WatchView { detail: true, ..plain() }));
 }
 
 #[test]
