@@ -3,7 +3,8 @@
 
 pub(crate) use record::format_share as percent;
 use record::{
-    CacheMode, ComparedCondition, Estimate, Workload, format_bytes, format_iops, format_rate,
+    CacheMode, ComparedCondition, Estimate, OpKind, Workload, format_bytes, format_iops,
+    format_rate,
 };
 
 /// A difference below this share is not worth a change, however certain it is.
@@ -38,6 +39,14 @@ pub(crate) fn throughput(bytes_per_s: &Estimate) -> String {
 /// `28.1k IOPS ±2.1 %`.
 pub(crate) fn rate(iops: &Estimate) -> String {
     format!("{} {}", format_iops(iops.value), plus_minus(iops))
+}
+
+/// `Reads`, `Writes`: an operation at the beginning of a sentence.
+pub(crate) fn capitalized(op: OpKind) -> &'static str {
+    match op {
+        OpKind::Read => "Reads",
+        OpKind::Write => "Writes",
+    }
 }
 
 /// `1.9 times`.
