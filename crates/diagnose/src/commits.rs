@@ -36,15 +36,10 @@ pub fn commit_verdicts(commits: &Commits) -> Vec<CommitVerdict> {
 
 fn measured(commits: &Commits, need: CommitNeed) -> Measured<Estimate> {
     let alone = LogKind::BOTH.into_iter().rev().find_map(|log| commits.point(log, 1));
-    let Some(point) = alone else {
-        return Measured::not(
-            "no trial with a single committer is \
-                                                         valid",
-        );
-    };
-    match need {
-        CommitNeed::FlushP99Ns => point.flush_p99_ns.clone(),
-        CommitNeed::CommitsPerS => Measured::Value(point.commits_per_s),
+    match (alone, need) {
+        (None, _) => Measured::not("no trial with a single committer is valid"),
+        (Some(point), CommitNeed::FlushP99Ns) => point.flush_p99_ns.clone(),
+        (Some(point), CommitNeed::CommitsPerS) => Measured::Value(point.commits_per_s),
     }
 }
 

@@ -175,10 +175,8 @@ fn precision(profile: &Profile) -> Option<Finding> {
     } else {
         "Increase --budget."
     };
-    let claim = format!(
-        "{few} of {cells} cells did not reach the requested precision; \
-                         {widest_text}."
-    );
+    let claim =
+        format!("{few} of {cells} cells did not reach the requested precision; {widest_text}.");
     Some(
         Finding::warning(FindingCode::PrecisionNotReached, claim, remedy)
             .with("cells below the requested precision", few as f64, "")
@@ -214,34 +212,27 @@ fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
     let gain = hit.iops.over(&random.iops);
     let (ratio, half_width) = (gain.value, gain.half_width());
     let size = format_bytes(hit.workload.max_bs().0);
-    let (code, unit, claim, remedy) = if ratio >= CACHE_GAIN && ratio - half_width > 1.0 {
-        (
-            FindingCode::CacheSeen,
-            "",
-            format!(
-                "Re-reads of a small area are {} as fast as random reads ({size}): a cache below \
-                 the file system serves them.",
-                times(ratio)
-            ),
-            "For data that was not read recently, expect the random-read numbers.",
-        )
+    let (finding, unit) = if ratio >= CACHE_GAIN && ratio - half_width > 1.0 {
+        let claim = format!(
+            "Re-reads of a small area are {} as fast as random reads ({size}): a cache below the \
+             file system serves them.",
+            times(ratio)
+        );
+        let remedy = "For data that was not read recently, expect the random-read numbers.";
+        (Finding::note(FindingCode::CacheSeen, claim, remedy), "")
     } else if ratio + half_width < CACHE_GAIN {
-        (
-            FindingCode::NoCacheSeen,
-            "share",
-            format!(
-                "Re-reads of a small area are no faster than random reads ({size}: {} ±{} of \
-                 their rate): no sign of a cache.",
-                percent(ratio),
-                percent(half_width),
-            ),
-            "",
-        )
+        let claim = format!(
+            "Re-reads of a small area are no faster than random reads ({size}: {} ±{} of their \
+             rate): no sign of a cache.",
+            percent(ratio),
+            percent(half_width),
+        );
+        (Finding::note(FindingCode::NoCacheSeen, claim, ""), "share")
     } else {
         return None;
     };
     Some(
-        Finding::note(code, claim, remedy)
+        finding
             .with("rate of re-reads over rate of random reads", ratio, unit)
             .with("half-width of its 95 % interval", half_width, unit)
             .confidence(Confidence::Likely),

@@ -164,10 +164,9 @@ fn remedy_in_profile(code: FindingCode) -> Option<&'static str> {
         FindingCode::PageCacheServed => {
             Some("In these trials, --cache all looks faster than it is.")
         }
-        FindingCode::HarnessLimit => Some(
-            "Rates near that limit may be limited by halfpower \
-                                           itself.",
-        ),
+        FindingCode::HarnessLimit => {
+            Some("Rates near that limit may be limited by halfpower itself.")
+        }
         _ => None,
     }
 }

@@ -4,7 +4,7 @@
 //! Processes are therefore grouped by systemd unit or container if their control group names one. Otherwise
 //! (a login session, a slice, the root) they are grouped by program, because a whole session is not a useful
 //! answer. Kernel threads write for other processes (write-back, journals), and form groups of their own by
-//! name.
+//! name. Workers of the kernel are named by their work where it starts requests of others.
 //! Sources: systemd's CGROUP_DELEGATION and systemd.unit(5); the drivers cgroupfs and systemd of
 //! runc; LXC's lxc.payload.NAME; the kubelet's pod_container_manager; podman's libpod_pod_ID.
 
@@ -15,6 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Length of a container id as container tools print it.
 const SHORT_ID: usize = 12;
+/// Work of the kernel's workers that starts requests of other processes, as in their names
+/// (`kworker/u8:3-flush-254:0`), and the kind that it makes of a worker.
+const WORK: [(&str, &str); 2] = [("flush-", "kworker (write-back)"), ("kthrotld", RELEASES)];
+/// The kind of a worker that starts the requests which the limit of a control group delayed.
+const RELEASES: &str = "kworker (throttled)";
 
 /// I/O of one process on a device during an interval. Processes beyond the busiest ones are summed by program
 /// and group.
@@ -187,7 +192,7 @@ fn own_container(parts: &[&str]) -> Option<String> {
 /// Processes that belong together, and their I/O on a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoGroup {
-    /// The program with the most requests; for kernel threads their kind (`jbd2`, `kworker`).
+    /// The program with the most requests; for kernel threads their kind (`jbd2`, `kworker (write-back)`).
     pub program: String,
     /// Number of further programs in the group.
     pub other_programs: u32,
@@ -214,9 +219,13 @@ pub struct IoGroup {
 }
 
 impl IoGroup {
-    /// A name for printing: `fio ×8 in /user.slice`, `mysqld (4711) in mysql.service`.
+    /// A name for printing: `fio (8 processes) in /user.slice`, `mysqld (4711) in mysql.service`, `jbd2
+    /// (kernel)`, `kworker for /batch`.
     #[must_use]
     pub fn label(&self) -> String {
+        if self.kernel_thread {
+            return self.thread_label();
+        }
         let mut text = self.program.clone();
         if self.other_programs > 0 {
             let others = counted(f64::from(self.other_programs), "other program");
@@ -224,15 +233,31 @@ impl IoGroup {
         }
         match self.process {
             Some(process) => text.push_str(&format!(" ({process})")),
-            None if self.processes > 1 => text.push_str(&format!(" ×{}", self.processes)),
+            None if self.processes > 1 => {
+                text.push_str(&format!(" ({} processes)", self.processes));
+            }
             None => {}
         }
-        match &self.owner {
-            _ if self.kernel_thread => text.push_str(" (kernel)"),
-            Some(owner) if owner.name != "/" => text.push_str(&format!(" in {}", owner.name)),
-            _ => {}
+        if let Some(owner) = self.owner.as_ref().filter(|owner| owner.name != "/") {
+            text.push_str(&format!(" in {}", owner.name));
         }
         text
+    }
+
+    /// The name of kernel threads: which process id they have and how many they are means little.
+    fn thread_label(&self) -> String {
+        let (kind, work) =
+            self.program.split_once(" (").unwrap_or((self.program.as_str(), "kernel)"));
+        match &self.owner {
+            Some(owner) => format!("{kind} for {}", owner.name),
+            None => format!("{kind} ({work}"),
+        }
+    }
+
+    /// Whether these are kernel threads that start requests which the limit of a control group delayed.
+    #[must_use]
+    pub fn releases_delayed(&self) -> bool {
+        self.kernel_thread && self.program == RELEASES
     }
 
     /// Reads and writes per second.
@@ -297,11 +322,20 @@ pub fn io_groups<'a>(
     seconds: f64,
 ) -> Vec<IoGroup> {
     let mut sums: BTreeMap<(bool, Option<Owner>, &str), GroupSums<'a>> = BTreeMap::new();
+    let processes: Vec<&ProcessIo> = processes.into_iter().collect();
+    // A worker has the name of its latest work, so one interval that names the work counts for all.
+    let work = |one: &ProcessIo| {
+        let named = |(name, _): &&(&str, &str)| one.kernel_thread && one.name.contains(name);
+        WORK.iter().find(named).map(|(_, kind)| *kind)
+    };
+    let works: BTreeMap<u32, &str> =
+        processes.iter().filter_map(|one| Some((one.process?, work(one)?))).collect();
     for one in processes {
         // The root group counts as no group, as for a process that has ended.
         let owner = one.group.as_deref().filter(|group| *group != "/").map(Owner::of);
         // Kernel thread names: `kworker/u8:3-flush-254:0`, `jbd2/vda-8`.
-        let kind = one.name.split('/').next().filter(|_| one.kernel_thread);
+        let of_worker = one.process.and_then(|id| works.get(&id).copied()).or_else(|| work(one));
+        let kind = of_worker.or(one.name.split('/').next()).filter(|_| one.kernel_thread);
         let program = kind.unwrap_or(&one.name);
         let together = !one.kernel_thread && owner.as_ref().is_some_and(Owner::tells);
         let key = (one.kernel_thread, owner, if together { "" } else { program });

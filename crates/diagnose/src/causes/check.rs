@@ -1,8 +1,6 @@
 //! Defines a row of the table of causes.
 
-use crate::causes::effect::Claim;
-use crate::causes::host::{Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Claim, Host, Reader, View};
 use record::{CauseCode, LayerKind, SystemFact};
 
 /// When a check reads its data.

@@ -81,8 +81,6 @@ pub struct Load {
     pub write_ns: Option<f64>,
     /// Mean flush latency in nanoseconds.
     pub flush_ns: Option<f64>,
-    /// Flushes per second.
-    pub flushes_per_s: Option<f64>,
     /// Discards per second.
     pub discards_per_s: Option<f64>,
     /// Mean requests in flight while the device is busy.
@@ -169,6 +167,13 @@ impl Claim {
     pub fn with(mut self, what: &str, value: f64, unit: &str) -> Self {
         let (what, unit) = (what.to_owned(), unit.to_owned());
         self.evidence.push(Evidence { what, value, unit });
+        self
+    }
+
+    /// Explains nothing unless `harms`.
+    #[must_use]
+    pub fn only_if(mut self, harms: bool) -> Self {
+        self.explains.retain(|_| harms);
         self
     }
 

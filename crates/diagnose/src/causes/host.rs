@@ -5,8 +5,8 @@
 //! directories they would describe the wrong machine.
 
 use host::kernel::device_calls::block_devices;
-use host::kernel::read::base_name;
-use host::kernel::{self, BlockDevice, Roots};
+use host::kernel::read::{base_name, number, text};
+use host::kernel::{BlockDevice, Roots};
 use record::{DeviceFacts, FactData, FactNotRead, FactValue, FactsRead, SystemFact};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -33,6 +33,24 @@ impl HostDevice {
     #[must_use]
     pub fn is_disk(&self) -> bool {
         self.disks == [self.name.clone()]
+    }
+
+    /// Whether it is an NVMe drive of this machine.
+    #[must_use]
+    pub fn is_nvme(&self) -> bool {
+        self.name.starts_with("nvme") && !self.facts.virtual_disk
+    }
+
+    /// The number in a file of its sysfs directory.
+    #[must_use]
+    pub fn number(&self, file: &str) -> Option<f64> {
+        number(&self.directory.join(file)).map(|number| number as f64)
+    }
+
+    /// The text of a file of its sysfs directory.
+    #[must_use]
+    pub fn text(&self, file: &str) -> Option<String> {
+        text(&self.directory.join(file))
     }
 }
 
@@ -94,7 +112,7 @@ impl<'a> Host<'a> {
     /// The text of a procfs file.
     #[must_use]
     pub fn proc(&self, file: &str) -> Option<String> {
-        kernel::read::text(&self.roots.proc.join(file))
+        text(&self.roots.proc.join(file))
     }
 }
 
@@ -208,6 +226,24 @@ impl<'a> Reader<'a> {
         let device = device.map(|device| device.name.clone());
         let (check, reason) = (self.check.to_owned(), reason.into());
         self.found.not_read.push(FactNotRead { check, device, reason });
+    }
+
+    /// What was read about a device; records why if it could not be read.
+    pub fn known<T>(
+        &mut self,
+        device: Option<&HostDevice>,
+        found: Result<T, impl Into<String>>,
+    ) -> Option<T> {
+        found.map_err(|reason| self.not_read(device, reason)).ok()
+    }
+
+    /// Whether a drive may be asked for its state, which would wake up a sleeping one.
+    pub fn may_ask(&mut self, drive: &HostDevice) -> bool {
+        if !drive.in_use {
+            let reason = "the drive served no requests, and reading its state would wake it up";
+            self.not_read(Some(drive), reason);
+        }
+        drive.in_use
     }
 }
 

@@ -1,9 +1,6 @@
 //! Decides which facts are causes, by matching facts with effects. No other place decides that.
 
-use crate::causes::check::{Basis, Check};
-use crate::causes::effect::{Claim, Effects, Seen};
-use crate::causes::rows::TABLE;
-use crate::causes::view::{Machine, View};
+use crate::causes::{Basis, Check, Claim, Effects, Machine, Seen, TABLE, View};
 use record::SystemFact;
 
 /// A fact that was as unusual when the profile was made cannot explain a device slower than the

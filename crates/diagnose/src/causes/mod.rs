@@ -29,6 +29,8 @@ pub use reading::{Round, between, read};
 pub use rows::TABLE;
 pub use view::{Machine, View};
 
+pub(crate) use host::is_numbered;
+
 /// The row of a check, by name.
 #[must_use]
 pub fn check(name: &str) -> Option<&'static Check> {

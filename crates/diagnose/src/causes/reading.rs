@@ -1,9 +1,7 @@
 //! Schedules what the checks read: files at the beginning, counters at both ends, and data that the
 //! drive itself returns only after it has served requests, so that no drive is woken up.
 
-use crate::causes::check::{Basis, When};
-use crate::causes::host::{Host, Reader};
-use crate::causes::rows::TABLE;
+use crate::causes::{Basis, Host, Reader, TABLE, When};
 use record::{FactsRead, SystemFact};
 
 /// A set of checks that read at the same time.

@@ -1,6 +1,6 @@
 //! Defines what a judge may use: pure data.
 
-use crate::causes::effect::{Effects, Load};
+use crate::causes::{Effects, Load};
 use record::{ComparedCondition, DeviceFacts, FilesystemFacts, Sustained, SystemFact};
 
 /// The state of a machine at one time, as far as one of its disks is concerned.

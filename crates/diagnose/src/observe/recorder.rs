@@ -5,8 +5,8 @@ use crate::observe::probe::Probe;
 use crate::observe::{Pace, Sample, Source};
 use host::kernel::KernelError;
 use record::{
-    Figure, Finding, FindingCode, Interval, LoneReads, Nanos, OBSERVATION_SCHEMA, Observation,
-    ObservedDevice, Traced,
+    Figure, Finding, FindingCode, Interval, Nanos, OBSERVATION_SCHEMA, Observation, ObservedDevice,
+    Traced,
 };
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -104,12 +104,6 @@ impl<E> Recorder<E> {
                     devices.push(device.as_ref().clone());
                 }
             }
-        }
-    }
-
-    fn add_lone_reads(&mut self, name: &str, reads: Option<LoneReads>) {
-        if let Some(device) = self.observation.devices.iter_mut().find(|it| it.name == name) {
-            device.lone_reads = reads;
         }
     }
 
@@ -221,14 +215,14 @@ impl Source {
             recorder.observation.findings.push(finding);
         }
         for probe in probes {
-            let device = probe.device.clone();
-            recorder.add_lone_reads(&device, probe.finish());
+            let mut devices = recorder.observation.devices.iter_mut();
+            if let Some(device) = devices.find(|it| it.name == probe.device) {
+                device.lone_reads = probe.finish();
+            }
         }
         Ok(Recorded { observation: recorder.finish()?, taken, interrupted })
     }
-}
 
-impl Source {
     /// Starts test reads on devices that are awake: the user named them, or they have just served requests.
     fn begin_probes(&mut self, sample: &Sample) -> Vec<Probe> {
         let serves = |name: &String| {
@@ -236,9 +230,9 @@ impl Source {
             of.is_some_and(|it| !is_idle(it))
         };
         let named = self.named;
-        let (now, later) = self.probed.drain(..).partition(|name| named || serves(name));
+        let (now, later): (Vec<String>, _) =
+            self.probed.drain(..).partition(|name| named || serves(name));
         self.probed = later;
-        let now: Vec<String> = now;
         now.iter().filter_map(|name| Probe::start(name)).collect()
     }
 }

@@ -77,17 +77,15 @@ impl Source {
         // File layouts are read only for paths that the user named.
         let named = !selection.named.is_empty();
         let sampler = Sampler::new(roots.clone(), selection)?;
-        let (traced, impossible) = (HashMap::new(), ImpossibleFigures::default());
-        let (findings, paths) = (Vec::new(), with_layouts(roots, &sampler.paths(), named));
         let mut source = Self {
             roots: roots.clone(),
+            paths: with_layouts(roots, &sampler.paths(), named),
             sampler,
-            paths,
             tracer: None,
             issuers: None,
-            traced,
-            impossible,
-            findings,
+            traced: HashMap::new(),
+            impossible: ImpossibleFigures::default(),
+            findings: Vec::new(),
             probed: Vec::new(),
             named,
         };

@@ -5,7 +5,7 @@
 //! yields a number that was never measured.
 
 use super::effects::{BUFFERED, Sign, WRONG, change, tell};
-use record::{Advice, Experiment, ExperimentEffect, format_bytes};
+use record::{Advice, Bytes, Experiment, ExperimentEffect, counted, format_bytes};
 use std::collections::BTreeMap;
 
 /// The crossing size by the rule of thumb (Riedel 1997, Figure 10).
@@ -18,12 +18,7 @@ const SIZE: &str = "bs";
 type AtSize<'a> = (u64, &'a ExperimentEffect);
 
 fn size(effect: &ExperimentEffect) -> Option<u64> {
-    let text = effect.within.get(SIZE)?;
-    let (number, factor) = match text.strip_suffix('k') {
-        Some(number) => (number, 1 << 10),
-        None => text.strip_suffix('m').map_or((text.as_str(), 1), |number| (number, 1 << 20)),
-    };
-    Some(number.parse::<u64>().ok()? * factor)
+    Some(effect.within.get(SIZE)?.parse::<Bytes>().ok()?.0)
 }
 
 fn disks(effect: &ExperimentEffect) -> Option<u64> {
@@ -48,16 +43,14 @@ pub(super) fn of_stripes(experiment: &Experiment, op: &str) -> Option<Advice> {
         .collect();
     let ((disks, [(below, gains), (above, loses)]), others) = found.split_last()?;
     let (disks, below, above) = (*disks, *below, *above);
-    let counted =
-        |disks: u64, kind: &str| format!("{disks}{kind} disk{}", if disks == 1 { "" } else { "s" });
     let others: Vec<String> = others
         .iter()
         .map(|&(disks, [(below, _), (above, _)])| {
             let (below, above) = (format_bytes(below), format_bytes(above));
-            format!("{} between {below} and {above}", counted(disks, ""))
+            format!("{} between {below} and {above}", counted(disks as f64, "disk"))
         })
         .collect();
-    let striped = counted(disks, if disks == 1 { "" } else { " striped" });
+    let striped = counted(disks as f64, if disks == 1 { "disk" } else { "striped disk" });
     Some(Advice {
         subject: format!("page cache for {op}s of {striped}"),
         recommendation: format!(
@@ -79,8 +72,7 @@ pub(super) fn of_stripes(experiment: &Experiment, op: &str) -> Option<Advice> {
         against_rule: (!(below..=above).contains(&RULE_BYTES)).then(|| {
             let side = if above < RULE_BYTES { "smaller" } else { "larger" };
             format!(
-                "rule of thumb: the crossover is at 64 KiB (Riedel, Figure 10); here it is \
-                     {side}"
+                "rule of thumb: the crossover is at 64 KiB (Riedel, Figure 10); here it is {side}"
             )
         }),
         ..Advice::default()

@@ -23,20 +23,12 @@ const COMMIT_DELAY_MAX: f64 = 100_000.0;
 const COMBINE: (u64, u64) = (128 << 10, 256 << 10);
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
+    let usual = concurrency(facts, "the default is 16 (1 before version 18)");
+    let maintenance = concurrency(facts, "the same setting for maintenance");
     vec![
         assigned("random_page_cost", random_page_cost(facts)),
-        assigned(
-            "effective_io_concurrency",
-            concurrency(
-                facts,
-                "the default is 16 (1 before version \
-                                                                 18)",
-            ),
-        ),
-        assigned(
-            "maintenance_io_concurrency",
-            concurrency(facts, "the same setting for maintenance"),
-        ),
+        assigned("effective_io_concurrency", usual),
+        assigned("maintenance_io_concurrency", maintenance),
         assigned_since("io_combine_limit", "PostgreSQL 17", combine(facts)),
         assigned("commit_delay", commit_delay(facts)),
     ]

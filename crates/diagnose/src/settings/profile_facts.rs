@@ -148,13 +148,9 @@ impl<'a> ProfileFacts<'a> {
     pub(super) fn knee(&self, op: OpKind) -> Result<(Estimate, String), String> {
         let curve = self.curve(op)?;
         let (name, size) = (op.name(), format_bytes(curve.bs_bytes));
+        let none = || format!("no queue depth was found to be sufficient for random {name}s");
         let enough = model::deep_enough(&model::rates(&curve.points), curve.knee_gain);
-        let enough = enough.ok_or_else(|| {
-            format!(
-                "no queue depth was found to be sufficient for \
-                                                   random {name}s"
-            )
-        })?;
+        let enough = enough.ok_or_else(none)?;
         let depth = |index: usize| curve.points[index].depth;
         let chosen = depth(enough.at);
         let between = |depth_now: u32| {
@@ -191,16 +187,9 @@ impl<'a> ProfileFacts<'a> {
     /// of its derivation.
     pub(super) fn deepest(&self) -> Result<(Estimate, String), String> {
         let (reads, _) = self.knee(OpKind::Read)?;
-        let Ok((writes, _)) = self.knee(OpKind::Write) else {
-            return Ok((
-                reads,
-                format!("queue depth {:.0} is enough for random reads", reads.value),
-            ));
-        };
-        let words = format!(
-            "queue depth {:.0} is enough for random reads, {:.0} for writes",
-            reads.value, writes.value
-        );
+        let words = format!("queue depth {:.0} is enough for random reads", reads.value);
+        let Ok((writes, _)) = self.knee(OpKind::Write) else { return Ok((reads, words)) };
+        let words = format!("{words}, {:.0} for writes", writes.value);
         let [value, low, high] =
             [(reads.value, writes.value), (reads.low, writes.low), (reads.high, writes.high)]
                 .map(|(reads, writes)| reads.max(writes));

@@ -7,7 +7,7 @@
 
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
-use super::remedies::{Case, Fixes, ROWS, Row};
+use super::remedies::{Case, Fixes, Row, rows};
 use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
 use record::{Cause, Change, Confidence, Effect, Measured, Remedy, Strategy, Verdict};
@@ -36,8 +36,8 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
         let case = Case::new(one, reference);
         // The kernel's report on an array needs no other evidence.
         let evident = one.judgement.verdict != Verdict::NotEnoughEvidence;
-        let rows = ROWS.iter().filter(|row| evident || row.fixes == Fixes::Array);
-        let rows = one.causes.iter().flat_map(|cause| rows.clone().map(move |row| (row, cause)));
+        let open = rows().filter(|row| evident || row.fixes == Fixes::Array);
+        let rows = one.causes.iter().flat_map(|cause| open.clone().map(move |row| (row, cause)));
         let by_rows = rows.filter_map(|(row, cause)| case.remedy(row, cause, episode));
         let by_facts = one.causes.iter().filter_map(|cause| put_right(one, cause, episode));
         for found in by_facts.chain(by_rows) {
@@ -133,7 +133,7 @@ impl Case<'_> {
             Fixes::Device if doubted => Fixes::Order,
             fixes => fixes,
         };
-        Some(Ranked { remedy, fixes, seconds: self.judged.segment.tally.seconds })
+        Some(Ranked { remedy, fixes, seconds: self.segment.tally.seconds })
     }
 
     /// The effect of a change, and the share of the time per byte that it saves: of the latency, or
@@ -144,7 +144,7 @@ impl Case<'_> {
         let predictor = reference.predictor();
         let state = Setup::from(load).with(change, predictor)?.state(predictor)?;
         let effect = Effect {
-            latency_before_ns: self.judged.segment.latency_of_load_ns().unwrap_or(0.0),
+            latency_before_ns: self.segment.latency_of_load_ns().unwrap_or(0.0),
             latency_after_ns: state.latency_ns,
             iops_before: load.iops,
             iops_after: state.iops,

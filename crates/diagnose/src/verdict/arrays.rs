@@ -9,10 +9,10 @@
 
 use super::facts::Judged;
 use super::interval_totals::IntervalTotals;
-use super::judgement::{Number, numbers};
+use super::judgement::{Number, cause};
 use super::members::leaf;
 use super::subject::Subject;
-use record::{ArrayState, Cause, CauseCode, Observation, counted, format_bytes};
+use record::{ArrayState, Cause, CauseCode, Observation, OpKind, counted, format_bytes};
 use std::ops::Range;
 
 /// An array, its state, and the disks directly below it.
@@ -80,9 +80,8 @@ pub(super) fn of_their_own(
 fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> Option<Cause> {
     let work = array.state.work.as_ref()?;
     let read_per_s = |name: &str| {
-        let own = observation.intervals.iter().filter(|interval| interval.device == name);
-        let totals = IntervalTotals::during(own, time);
-        totals.read.bytes.filter(|_| totals.seconds > 0.0).map(|bytes| bytes / totals.seconds)
+        let totals = IntervalTotals::of_device(observation, name, time);
+        totals.per_s(Some(OpKind::Read), true).filter(|_| totals.seconds > 0.0)
     };
     let name = array.name;
     let mut claim = format!(
@@ -101,7 +100,7 @@ fn rebuilds(observation: &Observation, array: &Array<'_>, time: &Range<u64>) -> 
         evidence.push(("read by the members", members, "B/s"));
         evidence.push(("read by programs", asked, "B/s"));
     }
-    Some(Cause::of(CauseCode::ArrayRebuilds, claim, numbers(&evidence)))
+    Some(cause(CauseCode::ArrayRebuilds, claim, &evidence))
 }
 
 fn degraded(array: &Array<'_>) -> Option<Cause> {
@@ -112,6 +111,6 @@ fn degraded(array: &Array<'_>) -> Option<Cause> {
         array.name,
         counted(f64::from(missing), "member")
     );
-    let evidence = numbers(&[("missing members", f64::from(missing), "")]);
-    (missing > 0).then(|| Cause::of(CauseCode::ArrayDegraded, claim, evidence))
+    let evidence = [("missing members", f64::from(missing), "")];
+    (missing > 0).then(|| cause(CauseCode::ArrayDegraded, claim, &evidence))
 }

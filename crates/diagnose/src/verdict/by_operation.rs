@@ -6,7 +6,7 @@ use super::expected::Expectation;
 use super::facts::{REQUESTS_MIN, Segment};
 use super::interval_totals::{IntervalTotals, latency_error};
 use super::judgement::{Judgement, RestsOn};
-use crate::words::times;
+use crate::words::{capitalized, times};
 use record::{OpKind, OperationVerdict, Verdict, format_nanos};
 
 /// Ratio to its expectation from which an operation is slow. The expectation for one operation is
@@ -64,12 +64,9 @@ fn of(segment: &Segment<'_>, look: &Expectation, op: OpKind) -> Option<Operation
 impl Operation {
     /// What happens to it, in a sentence.
     pub(crate) fn because(&self) -> String {
-        let name = match self.op {
-            OpKind::Read => "Reads",
-            OpKind::Write => "Writes",
-        };
         let mut text = format!(
-            "{name} take {}, {} the {} that the profile predicts",
+            "{} take {}, {} the {} that the profile predicts",
+            capitalized(self.op),
             format_nanos(self.latency_ns),
             times(self.over),
             format_nanos(self.expected_ns)

@@ -5,14 +5,15 @@ use super::by_operation::{OPERATION_SLOW, apart};
 use super::device_users::NeighbourBy;
 use super::elsewhere::{Elsewhere, Sibling};
 use super::expected::Expectation;
-use super::facts::{IN_SCHEDULER, STEAL_MATTERS, Segment};
-use super::judgement::{Judgement, Number, RestsOn, numbers};
-use super::layout::{compression, files};
-use super::outstanding::{ExcessQueue, LoopKind, Outstanding};
-use super::page_cache;
+use super::facts::{IN_SCHEDULER, Segment};
+use super::judgement::{Judgement, RestsOn, cause};
+use super::layout::files;
+use super::other_causes::{MOSTLY_IN_FLUSH, compressed, elsewhere, flushes, memory_short};
+use super::outstanding::{ExcessQueue, Outstanding};
 use super::posterior::Posterior;
 use super::starved;
 use super::tails::sentence;
+use super::upkeep::LoopKind;
 use crate::words::{of_largest, percent};
 use record::{Cause, CauseCode, Verdict, format_bytes, format_count, format_iops, format_nanos};
 
@@ -35,25 +36,13 @@ const ALWAYS_BUSY: f64 = 0.85;
 /// Upper size of a small sequential request, and the sequential share that makes a stream.
 const SMALL_BYTES: f64 = 32.0 * 1024.0;
 const STREAM_SHARE: f64 = 0.6;
-/// Shares of time that tasks wait for a processor or for memory, and of periods in which a control
-/// group was throttled, from which they are named as causes if the disk is not the cause.
-const WAIT_FOR_PROCESSOR: f64 = 0.3;
-const WAIT_FOR_MEMORY: f64 = 0.1;
-const STOPPED: f64 = 0.05;
 /// Least odds of "overloaded", relative to the verdict, at which a healthy device gets a neighbour
 /// as a cause.
 const MAY_QUEUE: f64 = 0.3;
 /// A program with this share of the requests has the device to itself.
 const NEARLY_ALL: f64 = 0.9;
-/// Share of the time in flushes from which flushes come first, and from which they count on a healthy device.
-pub(crate) const MOSTLY_IN_FLUSH: f64 = 0.5;
-const FLUSHES_MATTER: f64 = 0.25;
 /// Split requests count from this share of all requests.
 pub(crate) const SPLITS_SHARE: f64 = 0.05;
-
-fn cause(code: CauseCode, claim: String, evidence: &[Number]) -> Cause {
-    Cause::of(code, claim, numbers(evidence))
-}
 
 /// All causes of a segment. `spare` names other devices with spare capacity.
 pub(crate) fn causes(
@@ -90,8 +79,9 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
     // A program with nearly all of the requests harms no other program if the device is healthy.
     let alone = segment.neighbour().is_some_and(|one| one.requests_share >= NEARLY_ALL);
+    let least = MAY_QUEUE * judgement.probability;
     let mut open = judgement.open.iter();
-    let may_queue = open.any(|one| one.verdict.is_overloaded() && one.odds >= MAY_QUEUE);
+    let may_queue = open.any(|one| one.verdict.is_overloaded() && one.probability >= least);
     let beside = overloaded || (segment.waits_beside() && !alone && (harmed || may_queue));
     // Programs wait for a flush first, and requests behind it are slow because of it.
     let in_flush = segment.in_flush().is_some_and(|share| share >= MOSTLY_IN_FLUSH);
@@ -123,67 +113,44 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     other.into_iter().chain(found).collect()
 }
 
-/// Causes above or beside the disk that programs wait for, with their figures.
-pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {
-    let looks: [fn(&Segment<'_>) -> Option<Cause>; 7] =
-        [memory_short, read_ahead_off, processors_busy, stopped, stolen, flushes, compressed];
-    let mut found: Vec<Cause> = looks.into_iter().filter_map(|look| look(segment)).collect();
-    let in_flush = segment.in_flush();
-    // Fast flushes are no cause. If their time is unknown, programs must be waiting for something.
-    // Pressure is a figure of the whole machine and adds little to a known flush time.
-    let waits = in_flush.or_else(|| segment.pressure_beyond());
-    if waits.is_some_and(|share| share < FLUSHES_MATTER) {
-        found.retain(|cause| cause.code != CauseCode::ManyFlushes);
-    }
-    if in_flush.is_some_and(|share| share >= MOSTLY_IN_FLUSH) {
-        found.sort_by_key(|cause| cause.code != CauseCode::ManyFlushes);
-    }
-    found
-}
-
 fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
-    if let RestsOn::Limit(limit) = &judgement.rests_on {
-        let (what, per_s, group) = (limit.limited.key(), limit.limit_per_s, &limit.group);
-        let claim = format!("The control group {group:?} has the limit {what}={per_s}.");
-        let unit = if limit.limited.is_bytes() { "bytes/s" } else { "IOPS" };
-        return cause(CauseCode::CgroupLimit, claim, &[("limit", per_s as f64, unit)]);
-    }
-    if let Some(over) =
-        segment.around.over_limit.filter(|_| judgement.rests_on == RestsOn::VolumeLog)
-    {
-        let (what, share) = over.largest();
-        let claim = format!("The provider limits the {what}.");
-        return cause(CauseCode::ProviderLimit, claim, &[("time above the limit", share, "share")]);
-    }
-    if let Some(held) = in_scheduler(segment).filter(|_| judgement.rests_on == RestsOn::Scheduler) {
-        return held;
-    }
-    if let RestsOn::WriteBack(limit) = judgement.rests_on {
-        let claim = format!(
-            "The kernel pauses programs that write when {} of data is dirty (vm.dirty_bytes, \
-             vm.dirty_ratio).",
-            format_bytes(limit)
-        );
-        return cause(CauseCode::WriteBackLimit, claim, &[("limit", limit as f64, "B")]);
-    }
-    if let RestsOn::Tags(tags) = judgement.rests_on {
-        let claim =
-            format!("The device gets at most {tags} requests at once (nr_requests={tags}).");
-        return cause(CauseCode::TagsInUse, claim, &[("tags", tags as f64, "")]);
-    }
-    if let RestsOn::IdleWaits(beyond) = judgement.rests_on {
-        let share = percent(beyond);
-        let claim = format!(
-            "For {share} of the time, programs wait for I/O that no counter of the device \
-             includes."
-        );
-        return cause(
-            CauseCode::WaitsAbove,
-            claim,
-            &[("waited beyond the busy time", beyond, "share of the time")],
-        );
-    }
-    pinned_rate(judgement).unwrap_or_else(|| {
+    let named = match &judgement.rests_on {
+        RestsOn::Limit(limit) => {
+            let (what, per_s, group) = (limit.limited.key(), limit.limit_per_s, &limit.group);
+            let claim = format!("The control group {group:?} has the limit {what}={per_s}.");
+            let unit = if limit.limited.is_bytes() { "bytes/s" } else { "IOPS" };
+            Some(cause(CauseCode::CgroupLimit, claim, &[("limit", per_s as f64, unit)]))
+        }
+        RestsOn::VolumeLog => segment.around.over_limit.map(|over| {
+            let (what, share) = over.largest();
+            let claim = format!("The provider limits the {what}.");
+            cause(CauseCode::ProviderLimit, claim, &[("time above the limit", share, "share")])
+        }),
+        RestsOn::Scheduler => in_scheduler(segment),
+        RestsOn::WriteBack(limit) => {
+            let claim = format!(
+                "The kernel pauses programs that write when {} of data is dirty (vm.dirty_bytes, \
+                 vm.dirty_ratio).",
+                format_bytes(*limit)
+            );
+            Some(cause(CauseCode::WriteBackLimit, claim, &[("limit", *limit as f64, "B")]))
+        }
+        RestsOn::Tags(tags) => {
+            let claim =
+                format!("The device gets at most {tags} requests at once (nr_requests={tags}).");
+            Some(cause(CauseCode::TagsInUse, claim, &[("tags", *tags as f64, "")]))
+        }
+        RestsOn::IdleWaits(beyond) => {
+            let claim = format!(
+                "For {} of the time, programs wait for I/O that no counter of the device includes.",
+                percent(*beyond)
+            );
+            let numbers = [("waited beyond the busy time", *beyond, "share of the time")];
+            Some(cause(CauseCode::WaitsAbove, claim, &numbers))
+        }
+        _ => None,
+    };
+    named.or_else(|| pinned_rate(judgement)).unwrap_or_else(|| {
         let waited = segment.around.traced.as_ref().map_or(0.0, |traced| traced.held.1);
         let claim =
             format!("Requests wait {} before the device's counters start.", format_nanos(waited));
@@ -206,98 +173,16 @@ fn in_scheduler(segment: &Segment<'_>) -> Option<Cause> {
     let traced = segment.around.traced.as_ref()?;
     // It delays requests before or after it takes them.
     let before = if segment.waits_before() { traced.held.1 } else { 0.0 };
-    let waited = traced.queue_ns.max(before);
-    let scheduler = segment.facts?.scheduler.as_deref()?;
+    let (waited, scheduler) = (traced.queue_ns.max(before), segment.facts?.scheduler.as_deref()?);
     let claim =
         format!("The I/O scheduler {scheduler} holds requests for {}.", format_nanos(waited));
     Some(cause(CauseCode::SchedulerHolds, claim, &[(IN_SCHEDULER, waited, "ns")]))
 }
 
-pub(crate) fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
+fn pinned_rate(judgement: &Judgement) -> Option<Cause> {
     let pin = judgement.pin?;
-    let claim = format!("The {} stays at {}.", pin.what(), pin.text());
+    let claim = format!("{}.", pin.stays());
     Some(cause(CauseCode::PinnedRate, claim, &[("pinned at", pin.per_s, pin.unit())]))
-}
-
-/// Saturated CPUs, or tasks that wait for one.
-fn processors_busy(segment: &Segment<'_>) -> Option<Cause> {
-    let around = &segment.around;
-    let waited = around.cpu_some.filter(|share| *share >= WAIT_FOR_PROCESSOR);
-    let idle = around.idle.filter(|_| around.processors_full());
-    let claim = match (waited, idle) {
-        (Some(waited), Some(idle)) => format!(
-            "The CPUs are saturated: {} idle, and at least one program waited for a CPU {} of the \
-             time.",
-            percent(idle),
-            percent(waited)
-        ),
-        (Some(waited), None) => {
-            format!(
-                "At least one program waited for a CPU {} of the time (CPU pressure).",
-                percent(waited)
-            )
-        }
-        (None, Some(idle)) => {
-            format!("The CPUs are saturated: {} idle.", percent(idle))
-        }
-        (None, None) => return None,
-    };
-    let mut numbers: Vec<Number> = Vec::new();
-    numbers.extend(
-        around.cpu_some.map(|waited| ("some task waited for a processor", waited, "share")),
-    );
-    numbers.extend(around.idle.map(|idle| ("idle CPU time", idle, "share")));
-    Some(cause(CauseCode::ProcessorsBusy, claim, &numbers))
-}
-
-/// A control group that used up its CPU quota.
-fn stopped(segment: &Segment<'_>) -> Option<Cause> {
-    let stopped = segment.around.stopped.as_ref().filter(|stopped| stopped.share >= STOPPED)?;
-    let claim = format!(
-        "The control group {:?} has a quota of {} CPUs and was throttled in {} of its periods.",
-        stopped.group,
-        (stopped.processors * 100.0).round() / 100.0,
-        percent(stopped.share)
-    );
-    Some(cause(
-        CauseCode::CpuQuota,
-        claim,
-        &[("periods in which it was stopped", stopped.share, "share")],
-    ))
-}
-
-/// CPU time that the hypervisor took.
-fn stolen(segment: &Segment<'_>) -> Option<Cause> {
-    let steal = segment.around.steal.filter(|steal| *steal > STEAL_MATTERS)?;
-    let claim =
-        format!("The hypervisor took {} of this machine's CPU time (steal).", percent(steal));
-    Some(cause(CauseCode::StolenTime, claim, &[("steal", steal, "share")]))
-}
-
-/// Sequential buffered reads without read-ahead.
-fn read_ahead_off(segment: &Segment<'_>) -> Option<Cause> {
-    let share = segment.read_ahead_off()?;
-    let numbers = [("sequential share of the reads", share, "share")];
-    Some(cause(CauseCode::ReadAheadOff, page_cache::read_ahead_off(share), &numbers))
-}
-
-/// Tasks that wait for memory, or that reread data that did not fit.
-fn memory_short(segment: &Segment<'_>) -> Option<Cause> {
-    if let Some(share) = segment.read_again() {
-        let numbers = [("reread share of the bytes read", share, "share")];
-        return Some(cause(
-            CauseCode::MemoryShort,
-            page_cache::read_again(segment, share),
-            &numbers,
-        ));
-    }
-    let waited = segment.around.memory_some.filter(|share| *share >= WAIT_FOR_MEMORY)?;
-    let claim = format!(
-        "At least one program waited for memory {} of the time (memory pressure): pages are \
-         reclaimed, swapped or read again.",
-        percent(waited)
-    );
-    Some(cause(CauseCode::MemoryShort, claim, &[("some task waited for memory", waited, "share")]))
 }
 
 fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
@@ -351,7 +236,7 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
         "The queue depth is {}{all_the_time}{is}; {}. {}",
         format_count(deep.present.value()),
         enough.words(deep.present.value()),
-        deep.because()
+        deep.upkeep.because()
     );
     let mut numbers =
         vec![("requests in flight", deep.present.value(), ""), ("enough", enough.depth, "")];
@@ -424,23 +309,6 @@ fn neighbour(segment: &Segment<'_>) -> Option<Cause> {
         NeighbourBy::Bytes => "its share of the bytes",
     };
     Some(cause(CauseCode::Neighbour, claim, &[(what, neighbour.share, "share")]))
-}
-
-fn flushes(segment: &Segment<'_>) -> Option<Cause> {
-    let flushes = segment.many_flushes()?;
-    let claim =
-        format!("The device gets many flushes: {}. {}", flushes.sentence(), segment.who_flushes());
-    Some(cause(CauseCode::ManyFlushes, claim, &flushes.numbers()))
-}
-
-/// Compressed files.
-fn compressed(segment: &Segment<'_>) -> Option<Cause> {
-    let layout = segment.compressed()?;
-    let numbers = [
-        ("compressed", layout.compressed_share(), "share"),
-        ("mean extent", layout.extent_bytes().unwrap_or(0.0), "B"),
-    ];
-    Some(cause(CauseCode::CompressedFiles, compression(layout), &numbers))
 }
 
 /// Files with extents about as small as the requests.

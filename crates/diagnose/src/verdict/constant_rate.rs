@@ -22,7 +22,7 @@ pub(crate) struct ConstantRate {
 }
 
 impl ConstantRate {
-    pub(crate) fn what(&self) -> &'static str {
+    fn what(&self) -> &'static str {
         if self.bytes { "throughput" } else { "rate" }
     }
 
@@ -32,6 +32,16 @@ impl ConstantRate {
 
     pub(crate) fn text(&self) -> String {
         if self.bytes { format_rate(self.per_s) } else { format_iops(self.per_s) }
+    }
+
+    /// `The rate stays at 3.00k IOPS`.
+    pub(crate) fn stays(&self) -> String {
+        format!("The {} stays at {}", self.what(), self.text())
+    }
+
+    /// `The rate is the same in every interval (3.00k IOPS)`.
+    pub(crate) fn same(&self) -> String {
+        format!("The {} is the same in every interval ({})", self.what(), self.text())
     }
 }
 
@@ -54,25 +64,21 @@ fn inner(series: &[IntervalTotals]) -> Option<(&[IntervalTotals], f64)> {
     (inner.len() >= INTERVALS_MIN && mean_count >= REQUESTS_MIN).then_some((inner, mean_count))
 }
 
-fn rates(series: &[IntervalTotals]) -> Vec<f64> {
-    series.iter().map(IntervalTotals::iops).collect()
+/// The rate or throughput of each interval.
+fn per_s(series: &[IntervalTotals], bytes: bool) -> Option<Vec<f64>> {
+    series.iter().map(|one| one.per_s(None, bytes)).collect()
 }
 
 /// Coefficient of variation of the rate between intervals; `None` for too few.
 pub(crate) fn variation(series: &[IntervalTotals]) -> Option<f64> {
-    moves(&rates(inner(series)?.0))
+    moves(&per_s(inner(series)?.0, false)?)
 }
 
 /// Variation of the rate or throughput over the variation that chance would cause; `None` for too
 /// few intervals.
 pub(crate) fn regularity(series: &[IntervalTotals], bytes: bool) -> Option<f64> {
     let (inner, mean_count) = inner(series)?;
-    let values = if bytes {
-        inner.iter().map(IntervalTotals::bytes_per_s).collect::<Option<Vec<f64>>>()?
-    } else {
-        rates(inner)
-    };
-    Some(moves(&values)? * mean_count.sqrt())
+    Some(moves(&per_s(inner, bytes)?)? * mean_count.sqrt())
 }
 
 /// The constant rate or throughput of these intervals, if any.
@@ -81,17 +87,13 @@ pub(crate) fn pinned(series: &[IntervalTotals]) -> Option<ConstantRate> {
     let seconds: f64 = inner.iter().map(|one| one.seconds).sum();
     let by_chance = stats::chi_square_per_degree(BY_CHANCE, inner.len() - 1).sqrt();
     let most = (POISSON_SHARE_MAX.min(by_chance) / mean_count.sqrt()).min(VARIATION_MAX);
-    let still = |values: &[f64]| moves(values).is_some_and(|cv| cv < most);
-    if still(&rates(inner)) {
-        return Some(ConstantRate {
-            per_s: mean_count * inner.len() as f64 / seconds,
-            bytes: false,
-        });
+    let still = |values: &Vec<f64>| moves(values).is_some_and(|cv| cv < most);
+    if per_s(inner, false).as_ref().is_some_and(still) {
+        let per_s = mean_count * inner.len() as f64 / seconds;
+        return Some(ConstantRate { per_s, bytes: false });
     }
-    let throughputs: Option<Vec<f64>> = inner.iter().map(IntervalTotals::bytes_per_s).collect();
-    let throughputs = throughputs?;
-    let per_s = stats::mean(&throughputs);
-    still(&throughputs).then_some(ConstantRate { per_s, bytes: true })
+    let throughputs = per_s(inner, true).filter(still)?;
+    Some(ConstantRate { per_s: stats::mean(&throughputs), bytes: true })
 }
 
 #[cfg(test)]

@@ -8,7 +8,17 @@ use super::busy_time_test::BusyTimeTest;
 use super::expected::Expectation;
 use super::facts::{FIT_FROM, HARDLY_SLOW, MUCH_TO_SPARE, SLOW_FROM, Segment};
 use super::odds;
-use record::{NORMAL_95, Verdict};
+use crate::words::times;
+use record::{NORMAL_95, Verdict, format_nanos};
+
+/// The states. Of two with equal probability the first counts as the most probable.
+pub(crate) const STATES: [Verdict; 5] = [
+    Verdict::Slow,
+    Verdict::SlowAndOverloaded,
+    Verdict::Overloaded,
+    Verdict::Healthy,
+    Verdict::NotTheDisk,
+];
 
 /// Probabilities of a device's states, which sum to one; all are zero if nothing is expected of it.
 #[derive(Debug, Default)]
@@ -76,6 +86,21 @@ impl Measure {
     /// Whether the device is more likely slow than not.
     pub(crate) fn is_slow(&self) -> bool {
         self.slow_odds() >= 1.0
+    }
+
+    /// Whether it takes longer than expected only because CPUs sleep between requests.
+    pub(crate) fn is_late_by_waking(&self) -> bool {
+        self.over < HARDLY_SLOW && self.asleep >= SLOW_FROM
+    }
+
+    /// The sentence for that case.
+    pub(crate) fn late_by_waking(&self, segment: &Segment<'_>) -> String {
+        format!(
+            "Requests take {} the latency predicted for CPUs that are awake. Here the CPUs sleep \
+             between requests, and waking up takes up to {}.",
+            times(self.asleep),
+            format_nanos(segment.waking_ns)
+        )
     }
 
     /// Ratio to the expectation, by latency or busy time, whichever is larger.
@@ -146,6 +171,11 @@ impl States {
         self.weight(Verdict::Slow) + self.weight(Verdict::SlowAndOverloaded)
     }
 
+    /// Probability that it is not slow, overloaded or not.
+    pub(crate) fn not_slow(&self) -> f64 {
+        self.all() - self.slow()
+    }
+
     /// Probability that it is neither slow nor overloaded.
     pub(crate) fn fine(&self) -> f64 {
         self.weight(Verdict::Healthy) + self.weight(Verdict::NotTheDisk)
@@ -168,13 +198,6 @@ impl States {
 
     /// The most probable state.
     pub(crate) fn likeliest(&self) -> Option<Verdict> {
-        const STATES: [Verdict; 5] = [
-            Verdict::Slow,
-            Verdict::SlowAndOverloaded,
-            Verdict::Overloaded,
-            Verdict::Healthy,
-            Verdict::NotTheDisk,
-        ];
         self.measure.as_ref()?;
         STATES.into_iter().reduce(|a, b| if self.weight(b) > self.weight(a) { b } else { a })
     }

@@ -106,11 +106,19 @@ impl DeviceUsers {
 
     /// Share of requests made by kernel threads.
     pub(crate) fn by_kernel(&self) -> f64 {
-        let of = |kernel: bool| -> f64 {
-            let groups = self.groups.iter().filter(|group| group.kernel_thread == kernel);
-            groups.map(IoGroup::requests_per_s).sum()
-        };
-        of(true) / (of(true) + of(false)).max(1e-9)
+        let by_threads = self.of_threads(IoGroup::requests_per_s);
+        by_threads / (by_threads + self.sum(IoGroup::requests_per_s)).max(1e-9)
+    }
+
+    /// The sum of `of` over kernel threads.
+    pub(crate) fn of_threads(&self, of: impl Fn(&IoGroup) -> f64) -> f64 {
+        self.groups.iter().filter(|group| group.kernel_thread).map(of).sum()
+    }
+
+    /// The workers of the kernel that start the requests which limits delayed; `None` if none was
+    /// seen.
+    pub(crate) fn releasing(&self) -> Option<&IoGroup> {
+        self.groups.iter().find(|group| group.releases_delayed())
     }
 
     pub(super) fn programs(&self) -> impl Iterator<Item = &IoGroup> {

@@ -3,7 +3,7 @@
 
 use super::alike::{alike_in_time, same_load};
 use super::constant_rate::ConstantRate;
-use super::facts::{Judged, SLOW_FROM, Segment};
+use super::facts::{Judged, SLOW_FROM};
 use super::judgement::{Number, RestsOn};
 use record::Verdict;
 
@@ -95,10 +95,6 @@ fn told(one: &Judged<'_>, judged: &[Judged<'_>]) -> Elsewhere {
     }
 }
 
-fn rate(segment: &Segment<'_>, pin: &ConstantRate) -> f64 {
-    if pin.bytes { segment.tally.bytes_per_s().unwrap_or(0.0) } else { segment.tally.iops() }
-}
-
 /// The segments below a harmed segment's constant rate in which the device was fast; `None` if
 /// there are none, or if the rate was higher at another time.
 fn fast_below(one: &Judged<'_>, pin: &ConstantRate, judged: &[Judged<'_>]) -> Option<Vec<usize>> {
@@ -106,7 +102,8 @@ fn fast_below(one: &Judged<'_>, pin: &ConstantRate, judged: &[Judged<'_>]) -> Op
     if !harmed || !one.segment.never_empties() {
         return None;
     }
-    let share = |other: &Judged<'_>| rate(&other.segment, pin) / pin.per_s;
+    let rate = |other: &Judged<'_>| other.segment.tally.per_s(None, pin.bytes).unwrap_or(0.0);
+    let share = |other: &Judged<'_>| rate(other) / pin.per_s;
     let below: Vec<usize> = (0..judged.len())
         .filter(|&at| {
             share(&judged[at]) <= BELOW_PIN && as_behind_a_cap(&judged[at], share(&judged[at]))

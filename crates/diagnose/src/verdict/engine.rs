@@ -28,8 +28,16 @@ pub(crate) struct Hypothesis {
     pub(crate) name: &'static str,
     /// The layer of the path that it concerns.
     pub(crate) layer: LayerKind,
+    pub(crate) weigh: Weigh,
+}
+
+/// How a hypothesis explains the facts.
+#[derive(Debug)]
+pub(crate) enum Weigh {
+    /// Returns its explanation; `None` if the facts do not bear on it.
+    One(fn(&Facts<'_, '_>) -> Option<Explanation>),
     /// Adds its explanations; none if the facts do not bear on it.
-    pub(crate) weigh: fn(&Facts<'_, '_>, &mut Vec<Explanation>),
+    Several(fn(&Facts<'_, '_>, &mut Vec<Explanation>)),
 }
 
 /// All facts that a hypothesis may use.

@@ -115,11 +115,11 @@ impl Subject<'_> {
             },
             verdict: judgement.verdict,
             confidence: judgement.confidence(),
-            probability: judgement.probability(),
+            probability: judgement.probability,
             hypothesis: judgement.hypothesis.clone(),
             claim: judgement.claim.clone(),
             evidence: judgement.evidence.clone(),
-            alternatives: judgement.alternatives(),
+            alternatives: judgement.open.clone(),
             excluded: excluded::excluded(segment, judgement),
             causes: one.causes.clone(),
             operations: by_operation::by_operation(segment, judgement),
@@ -129,14 +129,7 @@ impl Subject<'_> {
             utilization_law: seen.utilization_law(),
             calibrated,
             misleading: seen.misleading(),
-            groups: segment
-                .around
-                .users
-                .iter()
-                .flat_map(|it| &it.groups)
-                .take(GROUPS_MAX)
-                .cloned()
-                .collect(),
+            groups: segment.groups().into_iter().take(GROUPS_MAX).collect(),
             extrapolated: best.map(|(look, _)| look.extrapolated.clone()).unwrap_or_default(),
             baseline: self.baseline(segment),
             demand: segment.demand(),
@@ -147,32 +140,25 @@ impl Subject<'_> {
     /// What a segment is compared with, and what a better rung of the ladder would add.
     fn baseline(&self, segment: &Segment<'_>) -> Option<Baseline> {
         let (look, _) = segment.best_look()?;
-        let Some(own) = look.own else {
-            let profile = self.profile.value().filter(|profile| profile.by == MatchedBy::Model);
-            let doubt = profile.and_then(|profile| profile.doubt.as_ref());
-            return Some(match doubt {
-                None => Baseline {
-                    rung: Rung::Profile,
-                    says: "A profile of this device.".to_owned(),
-                    better: None,
-                },
-                Some(doubt) => Baseline {
-                    rung: Rung::Model,
-                    says: format!("A profile of the same model: {doubt}."),
-                    better: Some(
-                        "Run `halfpower check` on this device to get its profile.".to_owned(),
-                    ),
-                },
-            });
+        let profile = self.profile.value().filter(|profile| profile.by == MatchedBy::Model);
+        let doubt = profile.and_then(|profile| profile.doubt.as_ref());
+        let (rung, says, better) = match (&look.own, doubt) {
+            (None, None) => (Rung::Profile, "A profile of this device.".to_owned(), None),
+            (None, Some(doubt)) => {
+                let better = "Run `halfpower check` on this device to get its profile.".to_owned();
+                (Rung::Model, format!("A profile of the same model: {doubt}."), Some(better))
+            }
+            (Some(own), _) => {
+                let why = segment.unserved.as_deref().unwrap_or("no profile fits");
+                let better = format!(
+                    "No usable profile: {}. A profile shows the device's own latency and predicts \
+                     the effect of a change: run `halfpower check` on the device while it is quiet.",
+                    why.trim_end_matches('.')
+                );
+                (own.rung, own.says(segment), Some(better))
+            }
         };
-        let rung = own.rung;
-        let why = segment.unserved.as_deref().unwrap_or("no profile fits");
-        let better = format!(
-            "No usable profile: {}. A profile shows the device's own latency and predicts the \
-             effect of a change: run `halfpower check` on the device while it is quiet.",
-            why.trim_end_matches('.')
-        );
-        Some(Baseline { rung, says: own.says(segment), better: Some(better) })
+        Some(Baseline { rung, says, better })
     }
 
     fn moments(&self, judged: &[Judged<'_>], most: usize) -> Vec<Moment> {

@@ -2,14 +2,14 @@
 //! receives a diagnosis. A verdict is ruled out if its own test fails with a margin. A verdict near its
 //! threshold is an alternative. A verdict for which the source lacks the figures is neither.
 
-use super::causes;
 use super::constant_rate::{VARIATION_MAX, variation};
 use super::facts::{
     HARDLY_SLOW, HARDLY_WAITS, NEAR_MAXIMUM, OVER_AT_ALL, PRESSURE_BEYOND, SLOW_FROM, Segment,
     WAITS_FROM,
 };
 use super::judgement::Judgement;
-use super::tails::held_against;
+use super::other_causes;
+use super::tails::slowest;
 use crate::words::{percent, times};
 use record::{Excluded, Verdict, format_nanos};
 
@@ -19,15 +19,15 @@ const UNLIKELY: f64 = 0.05;
 /// The verdicts that the figures of a segment rule out.
 pub(super) fn excluded(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Excluded> {
     let verdict = judgement.verdict;
-    let found = match verdict {
-        Verdict::NotEnoughEvidence => return Vec::new(),
-        _ => [
-            (Verdict::Slow, not_slow(segment)),
-            (Verdict::Overloaded, not_overloaded(segment)),
-            (Verdict::Capped, not_capped(segment)),
-            (Verdict::NotTheDisk, not_elsewhere(segment)),
-        ],
-    };
+    if verdict == Verdict::NotEnoughEvidence {
+        return Vec::new();
+    }
+    let found = [
+        (Verdict::Slow, not_slow(segment)),
+        (Verdict::Overloaded, not_overloaded(segment)),
+        (Verdict::Capped, not_capped(segment)),
+        (Verdict::NotTheDisk, not_elsewhere(segment)),
+    ];
     let fine = verdict.is_fine();
     let open = |other: Verdict| {
         let mut possible = judgement.tested().chain([verdict]);
@@ -56,15 +56,7 @@ fn not_slow(segment: &Segment<'_>) -> Option<String> {
             times(SLOW_FROM)
         )
     })?;
-    let tail = segment.tail.as_ref().filter(|tail| tail.is_fine()).map(|tail| {
-        format!(
-            "One request in {:.0} takes {} or more at the device, {} {}.",
-            1.0 / (1.0 - tail.share),
-            format_nanos(tail.latency_ns),
-            times(tail.latency_ns / tail.expected_ns),
-            held_against(tail)
-        )
-    });
+    let tail = segment.tail.as_ref().filter(|tail| tail.is_fine()).map(slowest);
     sentences([Some(mean), tail])
 }
 
@@ -90,11 +82,8 @@ fn not_overloaded(segment: &Segment<'_>) -> Option<String> {
 
 fn not_capped(segment: &Segment<'_>) -> Option<String> {
     let varies = variation(segment.series).filter(|varies| *varies >= VARIATION_MAX);
-    let varies = varies.map(|varies| {
-        format!(
-            "The rate varies by {} between intervals; a cap would make it constant.",
-            percent(varies)
-        )
+    let varies = varies.map(percent).map(|varies| {
+        format!("The rate varies by {varies} between intervals; a cap would make it constant.")
     });
     let over = segment.around.over_limit.map(|over| over.largest().1);
     if over.is_some_and(|share| share >= OVER_AT_ALL) {
@@ -125,7 +114,7 @@ fn not_capped(segment: &Segment<'_>) -> Option<String> {
 
 /// CPUs, hypervisor and memory, as far as they are known.
 fn not_elsewhere(segment: &Segment<'_>) -> Option<String> {
-    if !causes::elsewhere(segment).is_empty() {
+    if !other_causes::elsewhere(segment).is_empty() {
         return None;
     }
     let around = &segment.around;

@@ -13,8 +13,9 @@
 
 use super::fitted_profile::FittedProfile;
 use super::interval_totals::{IntervalTotals, ratio_error};
-use super::outstanding::{Outstanding, SufficientDepth};
+use super::outstanding::Outstanding;
 use super::posterior::Posterior;
+use super::upkeep::SufficientDepth;
 use model::PredictError;
 use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 use stats::weighted_mean;
@@ -59,7 +60,7 @@ pub(crate) struct Expectation {
     pub(crate) bend: f64,
     pub(crate) max_iops: f64,
     /// Upper bound of `max_iops` within the profile's error.
-    max_iops_high: f64,
+    pub(crate) max_iops_high: f64,
     /// The shortest latency of any request of these operations in the profile.
     pub(crate) quickest_ns: Option<f64>,
     /// Half-width of the 95 % interval of latency over expectation, as a share, from the variance
@@ -71,33 +72,7 @@ pub(crate) struct Expectation {
 }
 
 impl Expectation {
-    /// An expectation without a profile: latency at queue depth 1, latency at the observed
-    /// concurrency, and maximum rate.
-    pub(crate) fn by_observation(
-        mix: Mix,
-        (unloaded_ns, at_concurrency): (f64, Estimate),
-        max_iops: f64,
-        own: Posterior,
-    ) -> Self {
-        Self {
-            sequential_share: 0.0,
-            mix,
-            unloaded_ns,
-            rest_ns: None,
-            at_concurrency,
-            by_op: [None; 2],
-            at_rate: None,
-            bend: 1.0,
-            max_iops,
-            max_iops_high: max_iops,
-            quickest_ns: None,
-            scatter_rel: None,
-            extrapolated: Vec::new(),
-            own: Some(own),
-        }
-    }
-
-    /// The same for a device that differs from the measured one by up to this factor.
+    /// The expectation for a device that differs from the measured one by up to this factor.
     pub(crate) fn widened(mut self, factor: f64) -> Self {
         for it in std::iter::once(&mut self.at_concurrency).chain(&mut self.at_rate) {
             (it.low, it.high) = (it.low / factor, it.high * factor);

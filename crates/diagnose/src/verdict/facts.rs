@@ -14,10 +14,7 @@ use super::starved::Starved;
 use super::stops::Stops;
 use super::system_context::{SystemContext, TracedSums};
 use crate::causes::{self, Machine};
-use record::{
-    CachePoint, Calibrated, Cap, Cause, ComparedCondition, Demand, DeviceFacts, Doubt, FileLayout,
-    Tail,
-};
+use record::{CachePoint, Calibrated, Cap, Cause, Demand, DeviceFacts, Doubt, FileLayout, Tail};
 use std::ops::Range;
 
 /// Fewest requests for a verdict on latencies. The mean is then known to about 15 %, even if the
@@ -121,8 +118,6 @@ pub(crate) struct Segment<'a> {
     pub(crate) layout: Option<&'a FileLayout>,
     /// Hit rate of a page cache of each size; empty if no requests were recorded.
     pub(crate) reuse: &'a [CachePoint],
-    /// Conditions that differ from those of the profile.
-    pub(crate) changed: &'a [ComparedCondition],
     /// Its slowest requests compared with the profile's, if single requests were timed.
     pub(crate) tail: Option<Tail>,
     /// Stalls of the programs.
@@ -175,7 +170,7 @@ pub(crate) const AT_CAP: f64 = 0.95;
 impl Segment<'_> {
     /// The caps of the profile whose rate the counters show, with this load's rate as a share of each.
     pub(crate) fn cap_shares(&self) -> impl Iterator<Item = (f64, &Cap)> {
-        let share = |cap: &Cap| Some(self.tally.counted_by(cap)? / cap.per_s.value);
+        let share = |cap: &Cap| Some(self.tally.per_s(cap.op, cap.bytes)? / cap.per_s.value);
         self.caps.iter().filter_map(move |cap| Some((share(cap)?, cap)))
     }
 

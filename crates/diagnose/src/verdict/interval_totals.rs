@@ -3,7 +3,9 @@
 //! unknown in every sum. If reads and writes are not reported separately, the figure for both
 //! stands in. Discards and flushes are left out if the source separates them.
 
-use record::{Cap, Figure, Interval, Misleading, Numbers, OpInterval, OpKind, UtilizationLaw};
+use record::{
+    Figure, Interval, Misleading, Numbers, Observation, OpInterval, OpKind, UtilizationLaw,
+};
 use std::ops::Range;
 
 /// The longest kernel clock tick, in seconds.
@@ -218,14 +220,21 @@ impl IntervalTotals {
         self.all.bytes.filter(|_| self.seconds > 0.0).map(|bytes| bytes / self.seconds)
     }
 
-    /// Rate that a cap limits: requests or bytes per second.
-    pub(crate) fn counted_by(&self, cap: &Cap) -> Option<f64> {
-        let Some(op) = cap.op else {
-            return if cap.bytes { self.bytes_per_s() } else { Some(self.iops()) };
-        };
-        let of = self.op(op);
-        let sum = if cap.bytes { of.bytes } else { of.requests };
+    /// Requests or bytes per second, of one operation or of both.
+    pub(crate) fn per_s(&self, op: Option<OpKind>, bytes: bool) -> Option<f64> {
+        let of = op.map_or(&self.all, |op| self.op(op));
+        let sum = if bytes { of.bytes } else { of.requests };
         sum.map(|sum| sum / self.seconds.max(1e-9))
+    }
+
+    /// Mean flush latency in nanoseconds.
+    pub(crate) fn flush_latency_ns(&self) -> Option<f64> {
+        Some(self.flush_ns? / self.flushes.filter(|count| *count > 0.0)?)
+    }
+
+    /// The totals of a device in `time`, from the intervals of an observation.
+    pub(crate) fn of_device(observation: &Observation, name: &str, time: &Range<u64>) -> Self {
+        Self::during(observation.intervals.iter().filter(|it| it.device == name), time)
     }
 
     /// Share of time with a request in flight.

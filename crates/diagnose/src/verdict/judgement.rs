@@ -2,7 +2,10 @@
 
 use super::constant_rate::ConstantRate;
 use super::odds;
-use record::{Alternative, CgroupLimit, Confidence, Doubt, Evidence, HypothesisName, Verdict};
+use record::{
+    Alternative, Cause, CauseCode, CgroupLimit, Confidence, Doubt, Evidence, HypothesisName,
+    Verdict,
+};
 
 /// A verdict with its evidence.
 #[derive(Clone, Debug)]
@@ -10,24 +13,14 @@ pub(crate) struct Judgement {
     pub(crate) verdict: Verdict,
     pub(crate) claim: String,
     pub(crate) evidence: Vec<Evidence>,
-    /// The remaining alternatives.
-    pub(crate) open: Vec<Open>,
+    /// Its probability.
+    pub(crate) probability: f64,
+    /// The remaining alternatives, the most probable first.
+    pub(crate) open: Vec<Alternative>,
     pub(crate) rests_on: RestsOn,
     /// The row that explains it best.
     pub(crate) hypothesis: Option<HypothesisName>,
     pub(crate) pin: Option<ConstantRate>,
-}
-
-/// Another explanation that the evidence does not exclude.
-#[derive(Clone, Debug)]
-pub(crate) struct Open {
-    pub(crate) verdict: Verdict,
-    pub(crate) hypothesis: HypothesisName,
-    pub(crate) doubt: Doubt,
-    /// Odds relative to the verdict.
-    pub(crate) odds: f64,
-    pub(crate) because: String,
-    pub(crate) decided_by: String,
 }
 
 /// The kind of evidence for a verdict.
@@ -67,46 +60,18 @@ pub(crate) fn numbers(numbers: &[Number]) -> Vec<Evidence> {
     numbers.iter().map(evidence).collect()
 }
 
-impl Judgement {
-    pub(crate) fn new(verdict: Verdict, claim: String) -> Self {
-        Self {
-            verdict,
-            claim,
-            evidence: Vec::new(),
-            open: Vec::new(),
-            rests_on: RestsOn::Means,
-            hypothesis: None,
-            pin: None,
-        }
-    }
+/// A cause with these numbers.
+pub(crate) fn cause(code: CauseCode, claim: String, evidence: &[Number]) -> Cause {
+    Cause::of(code, claim, numbers(evidence))
+}
 
+impl Judgement {
     /// Verdicts that the evidence does not exclude, except those that were not measured.
     pub(crate) fn tested(&self) -> impl Iterator<Item = Verdict> {
         self.open.iter().filter(|open| open.doubt != Doubt::TailUnseen).map(|open| open.verdict)
     }
 
-    /// Probability of the verdict.
-    pub(crate) fn probability(&self) -> f64 {
-        1.0 / (1.0 + self.open.iter().map(|open| open.odds).sum::<f64>())
-    }
-
     pub(crate) fn confidence(&self) -> Confidence {
-        odds::confidence(self.probability())
-    }
-
-    /// The alternatives, the most probable first.
-    pub(crate) fn alternatives(&self) -> Vec<Alternative> {
-        let probability = self.probability();
-        let mut open: Vec<&Open> = self.open.iter().collect();
-        open.sort_by(|one, other| other.odds.total_cmp(&one.odds));
-        let alternative = |open: &Open| Alternative {
-            verdict: open.verdict,
-            hypothesis: Some(open.hypothesis.clone()),
-            doubt: open.doubt,
-            probability: open.odds * probability,
-            because: open.because.clone(),
-            decided_by: open.decided_by.clone(),
-        };
-        open.into_iter().map(alternative).collect()
+        odds::confidence(self.probability)
     }
 }

@@ -5,7 +5,8 @@
 use super::facts::{Judged, SLOW_FROM};
 use super::fitted_profile::FittedProfile;
 use super::judgement::RestsOn;
-use super::outstanding::{Outstanding, constant_depth, kept_up, partly_kept_up};
+use super::outstanding::Outstanding;
+use super::queue_depth::{constant_depth, kept_up, partly_kept_up};
 use record::{EpisodeLoad, Offered, Verdict};
 
 /// The load of a segment; `None` without an expectation or without requests.

@@ -44,10 +44,8 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
         if measured.is_none() || measured == seen {
             return Fit::Of(MatchedBy::Simulated, None);
         }
-        let why = format!(
-            "the file that describes {} has changed since the profile was made",
-            device.name
-        );
+        let name = &device.name;
+        let why = format!("the file that describes {name} has changed since the profile was made");
         return if chosen { choice(&why) } else { Fit::Not(why) };
     }
     let mounted = profile.target.filesystem.as_ref().map(|filesystem| &filesystem.source);
@@ -177,10 +175,7 @@ fn of_the_same_model(seen: &DeviceFacts, measured: &DeviceFacts) -> Option<Strin
     let drives = !seen.virtual_disk && !measured.virtual_disk && !seen.is_export();
     let alike = drives && model == other && same_size(seen, measured);
     (alike && serial != of_profile).then(|| {
-        format!(
-            "the profile was made on another {model}, with the serial number \
-                          {of_profile}"
-        )
+        format!("the profile was made on another {model}, with the serial number {of_profile}")
     })
 }
 

@@ -146,51 +146,48 @@ pub(super) fn compare(
     }
 }
 
+/// The segments of all members, each with its member and its place among the member's segments.
+fn segments<'j, 's>(
+    judged: &'j [Vec<Judged<'s>>],
+    built: &'j Built,
+) -> impl Iterator<Item = (usize, usize, &'j Judged<'s>)> {
+    built.members.iter().flat_map(|&member| {
+        let numbered = judged[member].iter().enumerate();
+        numbered.map(move |(place, one)| (member, place, one))
+    })
+}
+
 /// Members that their siblings wait for, with the segment in which this happens.
 fn held_up(subjects: &[Subject<'_>], judged: &[Vec<Judged<'_>>], built: &Built) -> Vec<Remarked> {
-    let mut found = Vec::new();
-    for &member in &built.members {
-        for (place, one) in judged[member].iter().enumerate() {
-            let siblings: Vec<(usize, IntervalTotals)> = built
-                .members
-                .iter()
-                .filter(|&&other| other != member)
-                .map(|&other| {
-                    (
-                        other,
-                        IntervalTotals::during(
-                            subjects[other].intervals.iter().copied(),
-                            &one.segment.time,
-                        ),
-                    )
-                })
-                .filter(|(_, tally)| comparable(&one.segment.tally, tally))
-                .collect();
-            if 2 * siblings.len() < built.members.len() - 1 || siblings.is_empty() {
-                continue;
-            }
-            let capped = |member: usize| {
-                let over = |other: &&Judged<'_>| covers(&other.segment.time, &one.segment.time);
-                let mut over = judged[member].iter().filter(over);
-                over.any(|other| other.judgement.verdict == Verdict::Capped)
-            };
-            if one.judgement.verdict == Verdict::Capped {
-                if !siblings.iter().any(|&(other, _)| capped(other)) {
-                    let with = subjects[siblings[0].0].device.name.clone();
-                    let (name, built) = (&subjects[member].device.name, &built.words);
-                    let wait = format!(
-                        " {with} serves a similar load and has spare capacity: {built} waits for \
-                         {name}."
-                    );
-                    found.push((member, place, Remark::Sentence(wait)));
-                }
-            } else if let Some(slowest) = slowest(subjects, (member, one), &siblings, &built.words)
-            {
-                found.push((member, place, Remark::Sibling(Sibling::Slowest(slowest))));
-            }
+    let remark = |(member, place, one): (usize, usize, &Judged<'_>)| {
+        let siblings: Vec<(usize, IntervalTotals)> = built
+            .members
+            .iter()
+            .filter(|&&other| other != member)
+            .map(|&other| (other, during(&subjects[other], &one.segment.time)))
+            .filter(|(_, tally)| comparable(&one.segment.tally, tally))
+            .collect();
+        if 2 * siblings.len() < built.members.len() - 1 || siblings.is_empty() {
+            return None;
         }
-    }
-    found
+        if one.judgement.verdict != Verdict::Capped {
+            let slowest = slowest(subjects, (member, one), &siblings, &built.words)?;
+            return Some((member, place, Remark::Sibling(Sibling::Slowest(slowest))));
+        }
+        let is_capped = |(other, _): &(usize, IntervalTotals)| {
+            judged[*other].iter().any(|other| {
+                other.judgement.verdict == Verdict::Capped
+                    && covers(&other.segment.time, &one.segment.time)
+            })
+        };
+        let with = &subjects[siblings[0].0].device.name;
+        let (name, built) = (&subjects[member].device.name, &built.words);
+        let wait = format!(
+            " {with} serves a similar load and has spare capacity: {built} waits for {name}."
+        );
+        (!siblings.iter().any(is_capped)).then_some((member, place, Remark::Sentence(wait)))
+    };
+    segments(judged, built).filter_map(remark).collect()
 }
 
 /// Members without a fault of their own while the array waits for another one.
@@ -200,26 +197,25 @@ fn waiting(
     built: &Built,
     held_up: &[Remarked],
 ) -> Vec<Remarked> {
-    let mut found = Vec::new();
-    for &member in &built.members {
-        for (place, one) in judged[member].iter().enumerate() {
-            let open = one.segment.is_unprofiled()
-                && one.judgement.verdict != Verdict::Capped
-                && one.segment.tally.all.count() >= REQUESTS_MIN;
-            let by = held_up.iter().find(|(other, segment, _)| {
+    let remark = |(member, place, one): (usize, usize, &Judged<'_>)| {
+        let open = one.segment.is_unprofiled()
+            && one.judgement.verdict != Verdict::Capped
+            && one.segment.tally.all.count() >= REQUESTS_MIN;
+        let itself = held_up.iter().any(|known| (known.0, known.1) == (member, place));
+        let (other, ..) =
+            held_up.iter().filter(|_| open && !itself).find(|(other, segment, _)| {
                 *other != member
                     && covers(&judged[*other][*segment].segment.time, &one.segment.time)
-            });
-            let itself = held_up.iter().any(|known| (known.0, known.1) == (member, place));
-            if let Some((other, ..)) = by.filter(|_| open && !itself) {
-                let wanted = subjects[*other].device.name.clone();
-                let (own, built) = (subjects[member].device.name.clone(), built.words.clone());
-                let sibling = Sibling::Waits { own, built, wanted };
-                found.push((member, place, Remark::Sibling(sibling)));
-            }
-        }
-    }
-    found
+            })?;
+        let wanted = subjects[*other].device.name.clone();
+        let (own, built) = (subjects[member].device.name.clone(), built.words.clone());
+        Some((member, place, Remark::Sibling(Sibling::Waits { own, built, wanted })))
+    };
+    segments(judged, built).filter_map(remark).collect()
+}
+
+fn during(subject: &Subject<'_>, time: &Range<u64>) -> IntervalTotals {
+    IntervalTotals::during(subject.intervals.iter().copied(), time)
 }
 
 /// Whether one time range covers at least half of another.

@@ -11,7 +11,8 @@
 
 use super::device_users::{NeighbourBy, NeighbourGroup};
 use super::facts::{REQUESTS_MIN, Segment};
-use record::{IoGroup, format_count, format_nanos};
+use record::{CgroupLimit, IoGroup, Owner, format_count, format_nanos};
+use std::collections::BTreeSet;
 
 /// Share of the requests, or of the time in flushes, from which flushes count.
 const FLUSHES_SHARE: f64 = 0.05;
@@ -43,18 +44,39 @@ impl Segment<'_> {
             .or_else(|| users.most(users.programs(), NeighbourBy::Bytes, bytes))
     }
 
+    /// The limits of control groups on this device.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = &CgroupLimit> {
+        let here = |limit: &&CgroupLimit| {
+            self.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
+        };
+        self.around.limits.iter().filter(here)
+    }
+
+    /// The groups of processes that use the device, those with most requests first. Requests that a
+    /// limit delayed are started by workers of the kernel, but belong to the limited group. With
+    /// several such groups, it is unknown to which of them.
+    pub(crate) fn groups(&self) -> Vec<IoGroup> {
+        let mut groups = self.around.users.as_ref().map_or(Vec::new(), |it| it.groups.clone());
+        let limited: BTreeSet<&str> = self.limits().map(|limit| limit.group.as_str()).collect();
+        if let [group] = Vec::from_iter(limited)[..] {
+            let workers = groups.iter_mut().filter(|one| one.releases_delayed());
+            workers.for_each(|one| one.owner = Some(Owner::of(group)));
+        }
+        groups
+    }
+
     /// `840 fsyncs/s, 61 % of the writes`.
     pub(crate) fn figures(&self, group: &IoGroup) -> String {
         group.figures(self.around.users.as_ref().map_or(&[], |users| &users.groups))
     }
 
-    /// `fio ×8 in /user.slice: 840 fsyncs/s, 61 % of the writes`.
+    /// `fio (8 processes) in /user.slice: 840 fsyncs/s, 61 % of the writes`.
     pub(crate) fn told(&self, group: &IoGroup) -> String {
         format!("{}: {}", group.label(), self.figures(group))
     }
 
-    /// `fio ×8 in /user.slice has 93 % of the flushes and 18 % of the requests: 840 fsyncs/s, 61 %
-    /// of the writes`.
+    /// `fio (8 processes) in /user.slice has 93 % of the flushes and 18 % of the requests: 840
+    /// fsyncs/s, 61 % of the writes`.
     pub(crate) fn neighbour_told(&self, neighbour: &NeighbourGroup<'_>) -> String {
         let (group, shares) = (neighbour.group, neighbour.shares());
         format!("{} has {shares}: {}", group.label(), self.figures(group))
@@ -82,11 +104,7 @@ impl Segment<'_> {
         let often = count >= FLUSHES_SHARE * self.tally.all.count() || in_flush >= FLUSHES_SHARE;
         (count >= REQUESTS_MIN && often).then(|| Flushes {
             device_per_s: self.tally.flushes.map(|count| count / seconds),
-            each_ns: self
-                .tally
-                .flush_ns
-                .zip(self.tally.flushes.filter(|count| *count > 0.0))
-                .map(|(time_ns, count)| time_ns / count),
+            each_ns: self.tally.flush_latency_ns(),
             fsyncs_per_s,
         })
     }

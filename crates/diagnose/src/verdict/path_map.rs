@@ -130,37 +130,28 @@ fn layers(
 ) -> Vec<PathLayer> {
     let profile = whole.or(leaves.first().copied()).and_then(|leaf| leaf.profile);
     let around = leaves.first().map(|leaf| &leaf.around);
-    let mut layers = vec![
-        common(
-            LayerKind::Program,
-            leaves,
-            (around.and_then(|around| program(around, leaves)), profile.and_then(limits_then)),
-            "limits and quotas of its group, queue depth and burstiness",
-        ),
-        common(
-            LayerKind::File,
-            leaves,
-            (path.layout.as_ref().map(layout_text), profile.and_then(extents_then)),
-            "fragments, holes, a few hot blocks",
-        ),
-        common(
+    let program =
+        (around.and_then(|around| program(around, leaves)), profile.and_then(limits_then));
+    let file = (path.layout.as_ref().map(layout_text), profile.and_then(extents_then));
+    let now = path.filesystem.as_ref().map(|now| filesystem(now, true));
+    let then = profile.and_then(|profile| profile.target.filesystem.as_ref());
+    let file_system = (now, then.map(|then| filesystem(then, false)));
+    let page_cache = (around.and_then(page_cache), None);
+    // Layers that the whole path shares.
+    let common: [(LayerKind, NowAndThen, &str); 4] = [
+        (LayerKind::Program, program, "limits and quotas of its group, queue depth and burstiness"),
+        (LayerKind::File, file, "fragments, holes, a few hot blocks"),
+        (
             LayerKind::FileSystem,
-            leaves,
-            (
-                path.filesystem.as_ref().map(|now| filesystem(now, true)),
-                profile.and_then(|profile| {
-                    Some(filesystem(profile.target.filesystem.as_ref()?, false))
-                }),
-            ),
+            file_system,
             "its journal, copy on write, compression, too little free space",
         ),
-        common(
-            LayerKind::PageCache,
-            leaves,
-            (around.and_then(page_cache), None),
-            "reads from memory, bursts of write-back",
-        ),
+        (LayerKind::PageCache, page_cache, "reads from memory, bursts of write-back"),
     ];
+    let common = common.map(|(kind, told, can_explain)| {
+        layer(kind, Vec::new(), told, can_explain, names_in(kind, leaves))
+    });
+    let mut layers = Vec::from(common);
     let volumes = path
         .volumes
         .iter()
@@ -212,11 +203,6 @@ fn layer(
     let at_profiling = then.filter(|then| Some(then) != now.as_ref());
     let (can_explain, facts) = (can_explain.to_owned(), Vec::new());
     PathLayer { kind, devices, now, at_profiling, can_explain, facts, causes }
-}
-
-/// A layer shared by the whole path.
-fn common(kind: LayerKind, leaves: &[&Leaf<'_>], told: NowAndThen, can_explain: &str) -> PathLayer {
-    layer(kind, Vec::new(), told, can_explain, names_in(kind, leaves))
 }
 
 /// Causes of several devices in one layer, each once.

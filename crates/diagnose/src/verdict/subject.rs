@@ -13,8 +13,8 @@ use super::outstanding::{ExcessQueue, Outstanding};
 use super::stops::Stops;
 use super::system_context::{self, SystemContext};
 use super::{
-    constant_rate, device_states, hypotheses, outstanding, own, segment, tails, wakeup_latency,
-    weighing,
+    constant_rate, device_states, hypotheses, outstanding, own, queue_depth, segment, tails,
+    wakeup_latency, weighing,
 };
 use crate::caps::most_bytes_per_s;
 use crate::causes::Machine;
@@ -162,8 +162,8 @@ impl<'a> Subject<'a> {
         let around = SystemContext::of(intervals, &self.observation.contexts);
         let mut known = SegmentFacts {
             sequential: around.traced.as_ref().and_then(|traced| traced.sequential),
-            busy: self.device.busy_doubt.is_none() || outstanding::never_idle(series),
-            constant: outstanding::constant_depth(series),
+            busy: self.device.busy_doubt.is_none() || queue_depth::never_idle(series),
+            constant: queue_depth::constant_depth(series),
         };
         let from = range.start;
         let by_observation = |known: SegmentFacts| {
@@ -219,7 +219,6 @@ impl<'a> Subject<'a> {
                 .filter(|path| path.devices.contains(&self.device.name))
                 .find_map(|path| path.layout.as_ref()),
             reuse: &self.device.reuse,
-            changed: self.profile.value().map_or(&[], |profile| &profile.differences),
             constant: constant_rate::pinned(series),
             most_bytes_per_s: self.most_bytes_per_s(),
             caps: self.reference.map_or(&[], |it| &it.profile().caps),

@@ -8,11 +8,11 @@
 //! table for what programs wait for above the device.
 
 use super::by_operation::apart;
-use super::causes::MOSTLY_IN_FLUSH;
 use super::engine::{Explanation, Facts};
 use super::facts::{Judged, LONGER, PRESSURE_BEYOND, SLOW_FROM, Segment};
 use super::interval_totals::IntervalTotals;
 use super::judgement::{Judgement, RestsOn};
+use super::other_causes::MOSTLY_IN_FLUSH;
 use super::tails::sentence;
 use crate::causes::{self, Basis, Claim, Effect, Effects, Load, RateStep, Seen, TABLE};
 use crate::words::{percent, times};
@@ -136,18 +136,17 @@ pub(super) fn notes(judged: &[Judged<'_>]) -> Vec<Note> {
 }
 
 /// What programs wait for above the device, if a fact of the system explains it.
-pub(super) fn explains_waits(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn explains_waits(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(waits) = waits_above(segment) else { return };
+    let waits = waits_above(segment)?;
     let (now, then) = segment.machines;
     let effects = Effects { load: load(segment, None), seen: vec![waits], holder: None };
     let claims = causes::judged(now, then, &effects);
-    let best = claims.iter().find(|claim| claim.seen.is_some() && claim.weight >= TELLING);
-    let Some(claim) = best else { return };
+    let claim = claims.iter().find(|claim| claim.seen.is_some() && claim.weight >= TELLING)?;
     let decided_by = "Correct that and observe again, or run as root: the tracer measures the \
                       waits.";
     let (doubt, all) = (Doubt::SystemFact, facts.states.all());
-    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, claim.text(), decided_by));
+    Some(Explanation::beside(Verdict::NotTheDisk, doubt, all, claim.text(), decided_by))
 }
 
 /// The effects that a segment shows, given its verdict.
@@ -238,7 +237,7 @@ fn capped_rate(judgement: &Judgement) -> Option<Seen> {
     }
     let says = match (&judgement.rests_on, judgement.pin) {
         (RestsOn::Tags(tags), _) => format!("The device gets at most {tags} requests at once."),
-        (_, Some(pin)) => format!("The {} stays at {}.", pin.what(), pin.text()),
+        (_, Some(pin)) => format!("{}.", pin.stays()),
         _ => return None,
     };
     Some(absolute(Effect::CappedRate, says))
@@ -306,15 +305,13 @@ fn stepped_down(step: RateStep) -> Seen {
 fn load(segment: &Segment<'_>, step: Option<RateStep>) -> Load {
     let tally = &segment.tally;
     let seconds = tally.seconds.max(1e-9);
-    let flushes = tally.flushes.filter(|count| *count > 0.0);
     Load {
         seconds,
         reads_per_s: tally.read.count() / seconds,
         writes_per_s: tally.write.count() / seconds,
         bytes_per_s: tally.bytes_per_s(),
         write_ns: tally.write.latency_ns(),
-        flush_ns: tally.flush_ns.zip(flushes).map(|(time_ns, count)| time_ns / count),
-        flushes_per_s: tally.flushes.map(|count| count / seconds),
+        flush_ns: tally.flush_latency_ns(),
         discards_per_s: tally.discards.map(|count| count / seconds),
         depth: segment.present(),
         busy: tally.utilization(),

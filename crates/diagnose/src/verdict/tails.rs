@@ -122,15 +122,22 @@ impl Segment<'_> {
     }
 }
 
-/// A tail as a sentence.
-pub(super) fn sentence(tail: &Tail) -> String {
+/// The slowest requests, and what they are compared with, as a sentence.
+pub(super) fn slowest(tail: &Tail) -> String {
     format!(
-        "One request in {:.0} takes {} or more at the device, {} {}. In {} of {} intervals, \
-         requests took over {} ({} of all requests).",
+        "One request in {:.0} takes {} or more at the device, {} {}.",
         1.0 / (1.0 - tail.share),
         format_nanos(tail.latency_ns),
         times(tail.latency_ns / tail.expected_ns),
-        held_against(tail),
+        held_against(tail)
+    )
+}
+
+/// A tail as two sentences.
+pub(super) fn sentence(tail: &Tail) -> String {
+    format!(
+        "{} In {} of {} intervals, requests took over {} ({} of all requests).",
+        slowest(tail),
         tail.intervals,
         tail.of_intervals,
         format_nanos(Tail::LONG_FROM * tail.expected_ns),
@@ -139,7 +146,7 @@ pub(super) fn sentence(tail: &Tail) -> String {
 }
 
 /// The comparison of a tail, in words.
-pub(super) fn held_against(tail: &Tail) -> String {
+fn held_against(tail: &Tail) -> String {
     let expected = format_nanos(tail.expected_ns);
     match tail.expected_share {
         Some(_) if tail.is_alike() => format!("the {expected} in the profile"),

@@ -11,9 +11,10 @@
 
 use super::facts::{Judged, REQUESTS_MIN};
 use super::interval_totals::{IntervalTotals, OpTally};
-use super::judgement::numbers;
+use super::judgement::cause;
 use super::members::leaf;
 use super::subject::Subject;
+use crate::words::capitalized;
 use record::{Cause, CauseCode, Observation, ObservedDevice, OpKind, Profile, format_nanos};
 use std::ops::Range;
 
@@ -76,10 +77,7 @@ fn held(
     time: &Range<u64>,
     then: Option<f64>,
 ) -> Option<Cause> {
-    let of = |name: &String| {
-        let own = observation.intervals.iter().filter(|interval| interval.device == *name);
-        IntervalTotals::during(own, time)
-    };
+    let of = |name: &String| IntervalTotals::of_device(observation, name, time);
     let own = of(&volume.name);
     let below = IntervalTotals::sum(&volume.built_of.iter().map(of).collect::<Vec<_>>());
     let ops: &[OpKind] =
@@ -94,19 +92,16 @@ fn held(
     let before = then.map_or_else(String::new, |then| {
         format!(
             " When the profile was made, requests took at most {then:.1} times as long at the \
-                 volume as below it."
+             volume as below it."
         )
     });
     let claim = format!(
         "{} take {} at {name} and {} at {on} below it: {name} itself delays them.{before}",
-        match op {
-            OpKind::Read => "Reads",
-            OpKind::Write => "Writes",
-        },
+        capitalized(op),
         format_nanos(takes_ns),
         format_nanos(below_ns),
     );
     let evidence =
         [("latency of the volume", takes_ns, "ns"), ("latency below it", below_ns, "ns")];
-    Some(Cause::of(CauseCode::VolumeHolds, claim, numbers(&evidence)))
+    Some(cause(CauseCode::VolumeHolds, claim, &evidence))
 }

@@ -2,12 +2,13 @@
 
 use super::device_states::States;
 use super::elsewhere::Elsewhere;
-use super::engine::{Explanation, Facts};
+use super::engine::{Explanation, Facts, Weigh};
 use super::facts::Segment;
 use super::hypotheses::{ROWS, unlisted};
-use super::judgement::{Judgement, Open, RestsOn};
+use super::judgement::{Judgement, RestsOn};
 use super::odds::NAMED;
-use record::{HypothesisName, Verdict};
+use record::{Alternative, HypothesisName, Verdict};
+use stats::grouped;
 
 /// Minimum weight of a second reason that is reported, as a share of the first one's weight.
 const ALSO_TOLD: f64 = 0.25;
@@ -19,7 +20,10 @@ pub(crate) fn weigh(segment: &Segment<'_>, elsewhere: &Elsewhere) -> Judgement {
     let mut found: Vec<Explanation> = Vec::new();
     for row in &ROWS {
         let before = found.len();
-        (row.weigh)(&facts, &mut found);
+        match row.weigh {
+            Weigh::One(weigh) => found.extend(weigh(&facts)),
+            Weigh::Several(weigh) => weigh(&facts, &mut found),
+        }
         found[before..].iter_mut().for_each(|one| one.row = Some(row));
     }
     found.retain(|one| one.weight > 0.0 && one.weight.is_finite());
@@ -52,27 +56,26 @@ struct ByVerdict {
 }
 
 fn decided(found: Vec<Explanation>) -> Judgement {
-    let mut all: Vec<ByVerdict> = Vec::new();
-    for one in found {
-        match all.iter_mut().find(|known| known.verdict == one.verdict) {
-            Some(known) => {
-                known.weight += one.weight;
-                known.explanations.push(one);
-            }
-            None => all.push(ByVerdict {
-                verdict: one.verdict,
-                weight: one.weight,
-                explanations: vec![one],
-            }),
-        }
-    }
-    for one in &mut all {
-        one.explanations.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    }
+    let by_verdict = |(verdict, mut explanations): (Verdict, Vec<Explanation>)| {
+        let weight = explanations.iter().map(|one| one.weight).sum();
+        explanations.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        ByVerdict { verdict, weight, explanations }
+    };
+    let groups = grouped(found.into_iter().map(|one| (one.verdict, one)));
+    let mut all: Vec<ByVerdict> = groups.into_iter().map(by_verdict).collect();
     // The sort is stable: among equals the row that comes first in the table wins.
     all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     let Some(heaviest) = all.first().map(|one| one.weight) else {
-        return Judgement::new(Verdict::NotEnoughEvidence, "Nothing was seen.".to_owned());
+        return Judgement {
+            verdict: Verdict::NotEnoughEvidence,
+            claim: "Nothing was seen.".to_owned(),
+            evidence: Vec::new(),
+            probability: 1.0,
+            open: Vec::new(),
+            rests_on: RestsOn::Means,
+            hypothesis: None,
+            pin: None,
+        };
     };
     // The two verdicts for a healthy device count as one: a problem must outweigh both together.
     let by_state = |one: &ByVerdict| -> f64 {
@@ -82,11 +85,10 @@ fn decided(found: Vec<Explanation>) -> Judgement {
     let fine: f64 = all.iter().filter(|one| one.verdict.is_fine()).map(by_state).sum();
     let first_fine = all.iter().position(|one| one.verdict.is_fine());
     let best = all.remove(first_fine.filter(|_| fine > heaviest).unwrap_or(0));
-    let rest = all;
     let strongest = &best.explanations[0];
     let claim = strongest.claim.clone().unwrap_or_else(|| strongest.because.clone());
     let leaves = strongest.leaves;
-    let open = |one: &ByVerdict| {
+    let alternative = |one: &ByVerdict| {
         let first = &one.explanations[0];
         let also = one.explanations[1..].iter().filter(|other| {
             other.weight >= ALSO_TOLD * first.weight && other.because != first.because
@@ -98,20 +100,26 @@ fn decided(found: Vec<Explanation>) -> Judgement {
             Some((doubt, because, decided_by)) => (doubt, because.to_owned(), decided_by),
             None => (first.doubt, because, first.decided_by),
         };
-        Open {
+        Alternative {
             verdict: one.verdict,
+            hypothesis: Some(named(first)),
             doubt,
-            odds: one.weight / best.weight,
-            hypothesis: named(first),
+            probability: one.weight / best.weight,
             because,
             decided_by: decided_by.to_owned(),
         }
     };
+    let mut open: Vec<Alternative> = all.iter().map(alternative).collect();
+    open.retain(|one| one.probability >= NAMED);
+    // So far these are odds relative to the verdict.
+    let probability = 1.0 / (1.0 + open.iter().map(|one| one.probability).sum::<f64>());
+    open.iter_mut().for_each(|one| one.probability *= probability);
     Judgement {
         verdict: best.verdict,
         claim,
         evidence: strongest.evidence.clone(),
-        open: rest.iter().map(open).filter(|open| open.odds >= NAMED).collect(),
+        probability,
+        open,
         rests_on: strongest.rests_on.clone(),
         hypothesis: Some(named(strongest)),
         pin: None,

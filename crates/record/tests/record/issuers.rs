@@ -1,6 +1,6 @@
 //! Groups of processes: owners from control groups, and names in print.
 
-use halfpower_record::{Owner, OwnerKind, ProcessIo, io_groups};
+use halfpower_record::{IoGroup, Owner, OwnerKind, ProcessIo, io_groups};
 
 const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
@@ -88,12 +88,33 @@ fn many_small_processes_are_one_group_by_unit_and_by_program_where_the_group_say
     assert_eq!(
         told,
         [
-            ("postgres and 1 other program ×41 in db.service".to_owned(), 200.5),
-            ("fio ×8 in /user.slice".to_owned(), 80.0),
-            ("bash ×4 in /user.slice".to_owned(), 3.5),
-            ("jbd2 ×2 (kernel)".to_owned(), 3.0),
+            ("postgres and 1 other program (41 processes) in db.service".to_owned(), 200.5),
+            ("fio (8 processes) in /user.slice".to_owned(), 80.0),
+            ("bash (4 processes) in /user.slice".to_owned(), 3.5),
+            ("jbd2 (kernel)".to_owned(), 3.0),
         ]
     );
     assert!(groups[1].figures(&groups).contains("28 % of the writes"));
     assert_eq!(io_groups(&rows[40..41], 1.0)[0].label(), "pg_dump (40) in db.service");
+}
+
+#[test]
+fn a_worker_of_the_kernel_is_named_by_its_work_and_its_group_if_known() {
+    let worker = |id: u32, name: &str| ProcessIo {
+        kernel_thread: true,
+        ..process(id, name, "/", u64::from(id))
+    };
+    // The worker of the limit has other work when the second interval ends.
+    let rows = [
+        worker(5, "kworker/u8:0-flush-254:0"),
+        worker(3, "kworker/0:1-kthrotld"),
+        worker(3, "kworker/0:1-events"),
+        worker(2, "kworker/u8:0-loop0"),
+    ];
+    let mut groups = io_groups(&rows, 1.0);
+    let labels: Vec<String> = groups.iter().map(IoGroup::label).collect();
+    assert_eq!(labels, ["kworker (throttled)", "kworker (write-back)", "kworker (kernel)"]);
+    assert!(groups[0].releases_delayed() && !groups[1].releases_delayed());
+    groups[0].owner = Some(Owner::of("/batch"));
+    assert_eq!(groups[0].label(), "kworker for /batch");
 }

@@ -1,10 +1,7 @@
 //! Detects partitions that begin inside a physical block: each block write becomes two writes, each
 //! preceded by a read.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::read::{number, text};
 use record::{LayerKind, format_bytes};
 
@@ -19,7 +16,7 @@ pub(super) const ROW: Check = Check {
 
 const SECTOR_BYTES: u64 = 512;
 /// Fewest sectors of a partition that may hold data.
-const DATA_SECTORS: u64 = 400_000;
+const DATA_SECTORS: f64 = 400_000.0;
 const OFF: &str = "off the block";
 const BLOCK: &str = "physical block";
 
@@ -35,8 +32,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             continue;
         };
         // Smaller partitions are for booting, such as the first one of Proxmox, which begins at sector 34.
-        let sectors = number(&part.directory.join("size"));
-        if sectors.is_some_and(|sectors| sectors < DATA_SECTORS) {
+        if part.number("size").is_some_and(|sectors| sectors < DATA_SECTORS) {
             continue;
         }
         // On a disk with an alignment offset, partitions need the same offset.
@@ -61,17 +57,15 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let action =
         "Recreate the partition on a 1 MiB boundary (parted -a optimal) and restore its data.";
     // Without writes there is no read before a write.
-    let explains: &[Effect] =
-        if view.load.writes_per_s > 0.0 { &[Effect::SlowWrites] } else { &[] };
-    Some(Claim::unusual(says, explains, action))
+    let writes = view.load.writes_per_s > 0.0;
+    Some(Claim::unusual(says, &[Effect::SlowWrites], action).only_if(writes))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     fn machine(start: u64) -> Fake {

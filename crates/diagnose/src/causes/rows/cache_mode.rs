@@ -4,10 +4,7 @@
 //! The facts of the disk include the mode. The kernel's setting can differ from what the SCSI disk
 //! reports, because a user can change it, so both are read.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::read::{names, text};
 use record::LayerKind;
 
@@ -62,9 +59,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use record::ComparedCondition;
     use testkit::Fake;
 

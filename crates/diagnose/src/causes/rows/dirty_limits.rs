@@ -3,10 +3,7 @@
 //! The rules of the diagnosis detect programs that are throttled at the limit (`dirty_throttle`).
 //! This check reads the setting.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::read::memory_field;
 use record::LayerKind;
 
@@ -47,12 +44,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let (says, degree) = match (bytes, ratio) {
         (Some(bytes), _) if bytes < LOW_BYTES => {
             let text = record::format_bytes(bytes as u64);
-            (
-                format!(
-                    "vm.dirty_bytes is {text}: the kernel allows no more dirty data than that."
-                ),
-                LOW_BYTES / bytes,
-            )
+            let says = format!(
+                "vm.dirty_bytes is {text}: the kernel allows no more dirty data than that."
+            );
+            (says, LOW_BYTES / bytes)
         }
         (None, Some(ratio)) if ratio / 100.0 * memory < LOW_BYTES => {
             let degree = LOW_BYTES / (ratio / 100.0 * memory);
@@ -61,20 +56,18 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         _ => return None,
     };
     let reached = view.load.dirty.is_none_or(|share| share >= REACHED);
-    let explains: &[Effect] =
-        if view.load.writes_per_s > 0.0 && reached { &[Effect::WaitsAbove] } else { &[] };
+    let waits = view.load.writes_per_s > 0.0 && reached;
     let action = "Raise the limit (sysctl vm.dirty_bytes=536870912 \
                   vm.dirty_background_bytes=134217728), unless it is low on purpose to keep syncs \
                   short.";
-    Some(Claim::unusual(says, explains, action).by(degree))
+    Some(Claim::unusual(says, &[Effect::WaitsAbove], action).only_if(waits).by(degree))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     #[test]

@@ -1,11 +1,7 @@
 //! Detects TRIM problems: a storm of discards among other requests, or a flash drive that never gets one.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::device_calls::mounted;
-use host::kernel::read::number;
 use record::{LayerKind, format_count};
 
 pub(super) const ROW: Check = Check {
@@ -27,7 +23,6 @@ const STORM_LEAST: f64 = 10.0;
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let mounts = mounted(host.roots);
     for disk in host.disks().filter(|disk| disk.facts.rotational == Some(false)) {
-        let most = number(&disk.directory.join("queue/discard_max_bytes"));
         let on_disk = |source: &str| {
             let name = source.rsplit('/').next().unwrap_or_default();
             host.device(name).is_some_and(|device| device.disks.contains(&disk.name))
@@ -36,7 +31,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             options.split(',').any(|option| option == "discard" || option.starts_with("discard="))
         };
         let option = mounts.iter().any(|(source, options)| discards(options) && on_disk(source));
-        let fact = Fact::of(disk).number(MOST, most.map(|bytes| bytes as f64), "B");
+        let fact = Fact::of(disk).number(MOST, disk.number("queue/discard_max_bytes"), "B");
         reader.add(fact.text(MOUNTED, option.then_some("discard")));
     }
 }
@@ -75,11 +70,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::{Effects, Load};
     use crate::causes::rows::staging_tests::{
         cause_only_with_effect, disk, facts, judged_by, nothing, seen,
     };
-    use crate::causes::view::Machine;
+    use crate::causes::{Effects, Load, Machine};
     use testkit::Fake;
 
     fn machine(most: u64, options: &str) -> Fake {

@@ -1,12 +1,9 @@
 //! Detects costs of encrypted volumes (dm-crypt): work queues that each request passes twice, and
 //! CPUs without AES instructions.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::device_calls::dm_lines;
-use host::kernel::read::{field, text};
+use host::kernel::read::field;
 use record::LayerKind;
 
 pub(super) const ROW: Check = Check {
@@ -35,31 +32,21 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             uuid.starts_with("CRYPT-")
                 && !["CRYPT-VERITY-", "CRYPT-INTEGRITY-"].iter().any(|kind| uuid.starts_with(kind))
         };
-        if !text(&volume.directory.join("dm/uuid")).is_some_and(|uuid| encrypts(&uuid)) {
+        if !volume.text("dm/uuid").is_some_and(|uuid| encrypts(&uuid)) {
             continue;
         }
-        let queues = match dm_lines(host.roots, &volume.directory, true) {
-            Ok(lines) => {
-                let has = |flag: &str| {
-                    lines
-                        .iter()
-                        .any(|line| line.line.split_ascii_whitespace().any(|word| word == flag))
-                };
-                Some(match PAST.map(has) {
-                    [true, true] => "passed",
-                    [false, false] => "for reads and writes",
-                    [true, false] => "for writes",
-                    [false, true] => "for reads",
-                })
+        let lines = reader.known(Some(volume), dm_lines(host.roots, &volume.directory, true));
+        let queues = lines.map(|lines| {
+            let words = lines.iter().flat_map(|line| line.line.split_ascii_whitespace());
+            match PAST.map(|flag| words.clone().any(|word| word == flag)) {
+                [true, true] => "passed",
+                [false, false] => "for reads and writes",
+                [true, false] => "for writes",
+                [false, true] => "for reads",
             }
-            Err(reason) => {
-                reader.not_read(Some(volume), reason);
-                None
-            }
-        };
-        let name = text(&volume.directory.join("dm/name"));
+        });
         let fact = Fact::of(volume)
-            .text(NAME, name.as_deref())
+            .text(NAME, volume.text("dm/name").as_deref())
             .text(AES, aes.map(|aes| if aes { "yes" } else { "no" }))
             .text(QUEUES, queues);
         reader.add(fact);
@@ -97,11 +84,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::{Effects, Load};
     use crate::causes::rows::staging_tests::{
         cause_only_with_effect, disk, effects, facts, judged_by, nothing, read_of,
     };
-    use crate::causes::view::Machine;
+    use crate::causes::{Effects, Load, Machine};
     use testkit::Fake;
 
     fn machine(uuid: &str, flags: &str) -> Fake {

@@ -1,9 +1,6 @@
 //! Counts commands that a disk failed or did not answer in time, from the kernel's SCSI layer.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::read::text;
 use record::{LayerKind, counted};
 use std::path::Path;
@@ -67,9 +64,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{between, cause_only_with_effect, disk, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     const HOST: &str = "pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0";

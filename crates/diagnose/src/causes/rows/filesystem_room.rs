@@ -2,10 +2,7 @@
 //!
 //! The observation has the size and free space of file systems that the user named.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, View, When};
 use record::{LayerKind, format_bytes, format_share};
 
 pub(super) const ROW: Check = Check {
@@ -14,16 +11,14 @@ pub(super) const ROW: Check = Check {
     layer: LayerKind::FileSystem,
     reads: "size and free space of the named file system (statfs)",
     source: "https://docs.kernel.org/filesystems/ext4/allocators.html",
-    basis: Basis::Facts { when: When::Begin, read, judge },
+    // The data are in the observation's paths.
+    basis: Basis::Facts { when: When::Begin, read: |_, _| {}, judge },
 };
 
 /// Share of free space that suffices: ext4 reserves 5 % against fragmentation.
 const ENOUGH: f64 = 0.05;
 /// Free space that suffices on any file system.
 const PLENTY_BYTES: u64 = 64 << 30;
-
-/// Reads nothing: the data are in the observation's paths.
-fn read(_host: &Host<'_>, _reader: &mut Reader<'_>) {}
 
 fn judge(view: &View<'_>) -> Option<Claim> {
     let system = view.machine.filesystem?;
@@ -40,22 +35,17 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     );
     let action = "Free space, or grow the file system: with less than 5 % free, ext4, XFS and \
                   btrfs take longer to find free blocks and scatter their writes.";
-    let explains: &[Effect] = if view.load.writes_per_s > 0.0 && view.works() {
-        &[Effect::WaitsAbove, Effect::SlowWrites, Effect::SteppedDown]
-    } else {
-        &[]
-    };
-    Some(
-        Claim::unusual(says, explains, action).with("free", free, "share").by(1.0 / free.max(1e-3)),
-    )
+    let explains = [Effect::WaitsAbove, Effect::SlowWrites, Effect::SteppedDown];
+    let writes = view.load.writes_per_s > 0.0 && view.works();
+    let claim = Claim::unusual(says, &explains, action).only_if(writes);
+    Some(claim.with("free", free, "share").by(1.0 / free.max(1e-3)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use record::{Bytes, FilesystemFacts};
 
     fn system(free: u64) -> FilesystemFacts {

@@ -4,10 +4,7 @@
 //! a write-only load fell while the load stayed the same. A profile of `check --sustained` knows
 //! how many bytes the cache takes, which makes the cause likely.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, View, When};
 use record::{LayerKind, StepCause, format_bytes, format_rate};
 
 pub(super) const ROW: Check = Check {
@@ -16,14 +13,12 @@ pub(super) const ROW: Check = Check {
     layer: LayerKind::Device,
     reads: "the rate of writes over the observation; the step in a profile made by `check --sustained`",
     source: "https://www.usenix.org/conference/hotstorage18/presentation/kim",
-    basis: Basis::Facts { when: When::Begin, read, judge },
+    // The data are in the counters.
+    basis: Basis::Facts { when: When::Begin, read: |_, _| {}, judge },
 };
 
 /// Share of writes from which a step counts as one of writes.
 const WRITES: f64 = 0.9;
-
-/// Reads nothing: the data are in the counters.
-fn read(_host: &Host<'_>, _reader: &mut Reader<'_>) {}
 
 fn judge(view: &View<'_>) -> Option<Claim> {
     let step = view.load.step.filter(|step| step.writes >= WRITES)?;
@@ -46,18 +41,17 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     );
     let action = "Let the drive idle between bursts, write less at a time, keep more of it free \
                   and trimmed, or use a drive made for sustained writes.";
-    let claim = Claim::unusual(says, &[Effect::SteppedDown], action);
-    let claim =
-        claim.with("rate before", step.before, "bytes/s").with("rate after", step.after, "bytes/s");
+    let claim = Claim::unusual(says, &[Effect::SteppedDown], action)
+        .with("rate before", step.before, "bytes/s")
+        .with("rate after", step.after, "bytes/s");
     Some(if known.is_some() { Claim { weight: 2.5, ..claim } } else { claim })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::{Load, RateStep};
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine, RateStep};
 
     #[test]
     fn writes_that_step_down_on_flash_are_a_full_cache_and_reads_or_a_virtual_disk_are_not() {

@@ -1,10 +1,7 @@
 //! Reads drive temperatures from the kernel's hwmon: drivetemp for ATA disks, the NVMe driver for
 //! NVMe drives.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, HostDevice, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, HostDevice, Reader, View, When};
 use host::kernel::read::{names, number};
 use record::LayerKind;
 use std::path::PathBuf;
@@ -30,11 +27,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks() {
         let Some(chip) = chip(disk) else { continue };
         // The drive itself answers, which may restart its standby timer.
-        if !disk.in_use {
-            reader.not_read(
-                Some(disk),
-                "the drive served no requests, and reading its state would wake it up",
-            );
+        if !reader.may_ask(disk) {
             continue;
         }
         let celsius = |file: &str| number(&chip.join(file)).map(|milli| milli as f64 / 1e3);
@@ -76,9 +69,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     const CONTROLLER: &str = "devices/pci0000:00/0000:00:1d.0/0000:01:00.0/nvme/nvme0";

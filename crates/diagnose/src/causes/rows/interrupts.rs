@@ -1,11 +1,10 @@
 //! Detects that one processor serves the interrupts of all queues and is saturated by them.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, HostDevice, Reader, is_numbered};
-use crate::causes::view::View;
+use crate::causes::{
+    Basis, Check, Claim, Effect, Fact, Host, HostDevice, Reader, View, When, is_numbered,
+};
 use host::kernel::read::{base_name, link_name};
-use record::{FactData, LayerKind, SystemFact, format_share};
+use record::{LayerKind, SystemFact, format_share};
 
 pub(super) const ROW: Check = Check {
     name: "interrupts",
@@ -107,15 +106,7 @@ fn interrupts_of(interrupts: &str, names: &[String]) -> Option<Vec<f64>> {
 /// The rises of a fact's values whose names begin with `begin`, indexed by processor.
 fn rises(fact: &SystemFact, begin: &str) -> Vec<f64> {
     let own = fact.values.iter().filter(|one| one.name.starts_with(begin));
-    let number = |data: &FactData| match data {
-        FactData::Number(number) => Some(*number),
-        FactData::Text(_) => None,
-    };
-    own.map(|one| {
-        let before = one.at_begin.as_ref().and_then(number);
-        before.zip(number(&one.value)).map_or(0.0, |(before, now)| now - before)
-    })
-    .collect()
+    own.map(|one| fact.rise(&one.name).unwrap_or(0.0)).collect()
 }
 
 /// Keeps the three values of the processor with most interrupts: a machine may have hundreds of processors.
@@ -123,8 +114,8 @@ fn busiest(read: &SystemFact) -> Option<SystemFact> {
     let counts = rises(read, INTERRUPTS);
     let all: f64 = counts.iter().sum();
     let (most, count) = counts.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let serving = rises(read, SERVING).get(most).copied()?;
-    let time = rises(read, TIME).get(most).copied().filter(|time| *time > 0.0)?;
+    let of_most = |begin: &str| read.rise(&format!("{begin}{most}"));
+    let (serving, time) = (of_most(SERVING)?, of_most(TIME).filter(|time| *time > 0.0)?);
     (all > 0.0).then(|| {
         Fact::again(read)
             .number(BUSIEST, most as f64, "")
@@ -150,19 +141,15 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let action = "Spread the interrupts (irqbalance, /proc/irq/N/smp_affinity_list), give the device more queues, \
                   or spread completions (queue/rq_affinity 2).";
     let explains = [Effect::SlowReads, Effect::SlowWrites, Effect::WaitsAbove, Effect::CappedRate];
-    Some(
-        Claim::unusual(says, &explains, action)
-            .with("time in interrupts", share, "share")
-            .by(share),
-    )
+    let claim = Claim::unusual(says, &explains, action);
+    Some(claim.with("time in interrupts", share, "share").by(share))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{between, cause_only_with_effect, disk, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     /// Interrupts of two processors, and the first one's softirq ticks out of 1,000.

@@ -1,10 +1,7 @@
 //! Detects waits for the ext4 journal (jbd2): many fsyncs share one commit, and a slow journal
 //! device delays all of them.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, HostDevice, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, HostDevice, Reader, View, When};
 use host::kernel::read::{names, text};
 use record::{LayerKind, format_nanos};
 
@@ -138,11 +135,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{
         between as read_between, cause_only_with_effect, disk, nothing,
     };
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     /// Output of `jbd2_seq_info_show` in fs/jbd2/journal.c.

@@ -4,10 +4,9 @@
 //! Only lines that name the disk, its port or its controller and contain a problem word count. The log of the
 //! running kernel is read once. Journal entries of earlier boots describe another state of the machine.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, HostDevice, Reader, is_numbered};
-use crate::causes::view::View;
+use crate::causes::{
+    Basis, Check, Claim, Effect, Fact, Host, HostDevice, Reader, View, When, is_numbered,
+};
 use host::kernel::LogLine;
 use host::kernel::device_calls::kernel_log;
 use host::kernel::read::base_name;
@@ -49,10 +48,7 @@ const LINES: &str = "problem messages";
 const LAST: &str = "last";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
-    let log = match kernel_log(host.roots) {
-        Ok(log) => log,
-        Err(reason) => return reader.not_read(None, reason),
-    };
+    let Some(log) = reader.known(None, kernel_log(host.roots)) else { return };
     let now_us = uptime_us(host).unwrap_or_else(|| log.last().map_or(0, |line| line.since_boot_us));
     let recent: Vec<&LogLine> =
         log.iter().filter(|line| line.since_boot_us + WINDOW_US >= now_us).collect();
@@ -70,9 +66,8 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             trouble.iter().filter(|(_, text)| about(text)).map(|(line, _)| *line).collect();
         let since = lines.first().and_then(|line| at(host, line.since_boot_us));
         let last = lines.last().map(|line| line.text.as_str());
-        reader.add(
-            Fact::of(disk).number(LINES, lines.len() as f64, "").text(LAST, last).since(since),
-        );
+        let fact = Fact::of(disk).number(LINES, lines.len() as f64, "").text(LAST, last);
+        reader.add(fact.since(since));
     }
 }
 
@@ -165,9 +160,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     const PATH: &str = "pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda";

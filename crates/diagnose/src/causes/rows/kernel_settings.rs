@@ -1,10 +1,7 @@
 //! Compares kernel settings with those of the profile, and checks write-back throttling.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
-use host::kernel::read::number;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
+use crate::words;
 use record::{ComparedCondition, LayerKind, format_nanos};
 
 pub(super) const ROW: Check = Check {
@@ -25,8 +22,8 @@ const LARGEST: &str = "largest request";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks() {
-        let target = number(&disk.directory.join("queue/wbt_lat_usec"));
-        reader.add(Fact::of(disk).number(WBT, target.map(|us| us as f64 * 1e3), "ns"));
+        let target = disk.number("queue/wbt_lat_usec");
+        reader.add(Fact::of(disk).number(WBT, target.map(|us| us * 1e3), "ns"));
     }
 }
 
@@ -34,12 +31,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let changed: Vec<&ComparedCondition> =
         view.machine.changed.iter().filter(|one| SETTINGS.contains(&one.what.as_str())).collect();
     if !changed.is_empty() {
-        let value = |side: &Option<String>| side.clone().unwrap_or_else(|| "unknown".to_owned());
-        let each = changed
-            .iter()
-            .map(|one| format!("{} {}, now {}", one.what, value(&one.a), value(&one.b)));
-        let each: Vec<String> = each.collect();
-        let says = format!("Changed since the profile was made: {}.", each.join("; "));
+        let told = words::changed(changed.iter().copied());
+        let says = format!("Changed since the profile was made: {told}.");
         let action = "Restore the old setting and compare. If the kernel is newer, boot the older \
                       one and compare.";
         let mut explains =
@@ -70,9 +63,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     #[test]

@@ -29,7 +29,7 @@ mod virtio_queues;
 mod volatile_cache;
 mod zfs;
 
-use crate::causes::check::{Basis, Check};
+use crate::causes::{Basis, Check};
 use record::{CauseCode, LayerKind};
 
 const fn rule(

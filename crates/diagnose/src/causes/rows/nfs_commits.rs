@@ -3,10 +3,7 @@
 //! The observation counts commits as flushes of the export. It does not show how much of a call is
 //! the round trip and how much the wait for a free slot on this machine.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::device_calls::mount_word;
 use record::{LayerKind, format_nanos};
 
@@ -97,9 +94,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{between, cause_only_with_effect, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use record::DeviceFacts;
     use testkit::Fake;
 

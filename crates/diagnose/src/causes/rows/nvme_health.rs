@@ -1,9 +1,6 @@
 //! Reads the health log of NVMe drives: thermal throttling, media errors, exhausted spare blocks.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, HostDevice, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, HostDevice, Reader, View, When};
 use host::kernel::device_calls::nvme_health;
 use record::{LayerKind, format_count, format_nanos};
 
@@ -30,23 +27,13 @@ const TOO_HOT: u32 = 1 << 1;
 const DEGRADED: u32 = 1 << 0 | 1 << 2 | 1 << 3;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
-    for drive in host.disks().filter(|disk| is_nvme(disk)) {
-        if !drive.in_use {
-            reader.not_read(
-                Some(drive),
-                "the drive served no requests, and reading its state would wake it up",
-            );
-            continue;
-        }
-        match nvme_health(host.roots, &drive.name) {
-            Ok(log) => reader.add(fact(drive, &log)),
-            Err(reason) => reader.not_read(Some(drive), reason),
+    for drive in host.disks().filter(|disk| disk.is_nvme()) {
+        if reader.may_ask(drive)
+            && let Some(log) = reader.known(Some(drive), nvme_health(host.roots, &drive.name))
+        {
+            reader.add(fact(drive, &log));
         }
     }
-}
-
-pub(super) fn is_nvme(disk: &HostDevice) -> bool {
-    disk.name.starts_with("nvme") && !disk.facts.virtual_disk
 }
 
 /// Fields of the log, by their offsets (NVM Express base specification 2.0, figure 207).
@@ -120,9 +107,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use record::SystemFact;
 
     fn log(set: &[(usize, &[u8])]) -> Vec<u8> {

@@ -1,11 +1,7 @@
 //! Reads the power states of NVMe drives and of the PCIe link: the first request after idle time
 //! has to wake them up.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader, is_numbered};
-use crate::causes::rows::nvme_health::is_nvme;
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When, is_numbered};
 use host::kernel::device_calls::nvme_saves_power;
 use host::kernel::read::{number, text};
 use record::LayerKind;
@@ -30,13 +26,9 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     // `[default] performance powersave powersupersave`
     let policy = text(&module("pcie_aspm/parameters/policy"));
     let policy = policy.as_deref().and_then(|list| list.split_once('[')?.1.split_once(']'));
-    for drive in host.disks().filter(|disk| is_nvme(disk)) {
-        let saves = if drive.in_use {
-            nvme_saves_power(host.roots, &drive.name)
-        } else {
-            Err("the drive served no requests, and reading its state would wake it up".to_owned())
-        };
-        let saves = saves.map_err(|reason| reader.not_read(Some(drive), reason)).ok();
+    for drive in host.disks().filter(|disk| disk.is_nvme()) {
+        let asked = reader.may_ask(drive).then(|| nvme_saves_power(host.roots, &drive.name));
+        let saves = asked.and_then(|saves| reader.known(Some(drive), saves));
         // The controller's setting: `any`, or microseconds.
         let controller = drive.above.iter().find(|directory| is_numbered(directory, "nvme"));
         let file = "power/pm_qos_latency_tolerance_us";
@@ -82,9 +74,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     fn machine(latency_us: u32, policy: &str) -> Fake {

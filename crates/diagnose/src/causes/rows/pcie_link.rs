@@ -1,9 +1,6 @@
 //! Detects a PCIe link of a drive or its controller that is narrower or slower than both ends support.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::read::{number, text};
 use record::{LayerKind, format_rate};
 use std::path::{Path, PathBuf};
@@ -28,9 +25,7 @@ const PORT_WIDTH: &str = "lanes of the port";
 const NEAR_FULL: f64 = 0.6;
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
-    for disk in
-        host.disks().filter(|disk| disk.name.starts_with("nvme") && !disk.facts.virtual_disk)
-    {
+    for disk in host.disks().filter(|disk| disk.is_nvme()) {
         let linked = |directory: &&PathBuf| gts(directory, "current").is_some();
         let Some(device) = disk.above.iter().find(linked) else { continue };
         let port = device.parent().filter(|port| gts(port, "max").is_some());
@@ -88,19 +83,17 @@ fn judge(view: &View<'_>) -> Option<Claim> {
          GT/s x{most_width}.",
         format_rate(now)
     );
-    let explains: &[Effect] = if full { &Effect::FULL_LINK } else { &[] };
-    let claim = Claim::unusual(says, explains, slot.trim_start()).by(could / now);
-    Some(claim.with(SPEED, speed, "GT/s").with(WIDTH, width, ""))
+    let claim = Claim::unusual(says, &Effect::FULL_LINK, slot.trim_start()).only_if(full);
+    Some(claim.by(could / now).with(SPEED, speed, "GT/s").with(WIDTH, width, ""))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{
         cause_only_with_effect, disk, effects, facts, nothing,
     };
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     fn machine(speed: &str, width: u32, port_width: u32) -> Fake {

@@ -1,12 +1,9 @@
 //! Reads the SATA link of a disk: its speed, whether the kernel slowed it down after errors, and
 //! whether the drive queues commands (NCQ).
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader, is_numbered};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When, is_numbered};
 use host::kernel;
-use host::kernel::read::{names, number, text};
+use host::kernel::read::{names, text};
 use record::{LayerKind, format_rate};
 
 pub(super) const ROW: Check = Check {
@@ -54,11 +51,7 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
             .number(SPEED, gbps("sata_spd"), "Gb/s")
             .number(LIMIT, gbps("hw_sata_spd_limit"), "Gb/s")
             .number(LOWERED, gbps("sata_spd_limit"), "Gb/s")
-            .number(
-                QUEUE,
-                number(&disk.directory.join("device/queue_depth")).map(|it| it as f64),
-                "",
-            );
+            .number(QUEUE, disk.number("device/queue_depth"), "");
         reader.add(fact);
     }
 }
@@ -94,10 +87,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let several = view.load.depth.is_some_and(|depth| depth >= SEVERAL);
         let says =
             "The drive gets one command at a time because NCQ is off (queue_depth 1).".to_owned();
-        let explains: &[Effect] = if several { &Effect::ONE_AT_A_TIME } else { &[] };
         let action = "Enable NCQ (echo 31 > /sys/block/DISK/device/queue_depth). If the kernel \
                       disabled it, the kernel log gives the reason. Set the controller to AHCI.";
-        return Some(Claim::unusual(says, explains, action).with(QUEUE, 1.0, ""));
+        let claim = Claim::unusual(says, &Effect::ONE_AT_A_TIME, action).only_if(several);
+        return Some(claim.with(QUEUE, 1.0, ""));
     }
     None
 }
@@ -105,12 +98,10 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Effects;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{
         cause_only_with_effect, disk, facts, judged_by, nothing, seen,
     };
-    use crate::causes::view::Machine;
+    use crate::causes::{Effects, Load, Machine};
     use testkit::Fake;
 
     const PORT: &str = "devices/pci0000:00/0000:00:1f.2/ata1";

@@ -3,11 +3,7 @@
 //! Host-managed drives report it (`queue/zoned`). Drive-managed ones are recognised by TRIM on a
 //! rotating drive, which no other rotating drive needs.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
-use host::kernel::read::{number, text};
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use record::LayerKind;
 
 pub(super) const ROW: Check = Check {
@@ -24,12 +20,11 @@ const DISCARDS: &str = "largest discard";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks().filter(|disk| !disk.facts.virtual_disk) {
-        let queue = |name: &str| disk.directory.join("queue").join(name);
-        let zoned = text(&queue("zoned")).filter(|zoned| zoned != "none");
+        let zoned = disk.text("queue/zoned").filter(|zoned| zoned != "none");
         let rotates = disk.facts.rotational == Some(true) && disk.facts.rotational_trusted;
-        let discards = number(&queue("discard_max_bytes")).filter(|bytes| rotates && *bytes > 0);
-        let fact = Fact::of(disk).text(ZONED, zoned.as_deref());
-        reader.add(fact.number(DISCARDS, discards.map(|bytes| bytes as f64), "B"));
+        let discards = disk.number("queue/discard_max_bytes");
+        let discards = discards.filter(|bytes| rotates && *bytes > 0.0);
+        reader.add(Fact::of(disk).text(ZONED, zoned.as_deref()).number(DISCARDS, discards, "B"));
     }
 }
 
@@ -53,9 +48,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     fn machine(zoned: &str, discard: u64) -> Fake {

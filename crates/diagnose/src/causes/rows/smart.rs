@@ -3,10 +3,7 @@
 //! smartctl runs once for each drive that has just served requests, at the end of an observation,
 //! with `-n standby` so that it does not wake a sleeping drive. It is stopped after ten seconds.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, HostDevice, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, HostDevice, Reader, View, When};
 use engine::input;
 use record::{LayerKind, format_count};
 use serde_json::Value;
@@ -44,27 +41,17 @@ const PASSED: &str = "self-assessment";
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     let until = Instant::now() + WAIT_ALL;
     for drive in host.disks().filter(|disk| has_health(disk)) {
-        if !drive.in_use {
-            reader.not_read(
-                Some(drive),
-                "the drive served no requests, and reading its state would wake it up",
-            );
+        if !reader.may_ask(drive) {
             continue;
         }
-        let program = match &host.smartctl {
-            Ok(program) => program,
-            Err(reason) => {
-                reader.not_read(Some(drive), reason);
-                continue;
+        let told = host.smartctl.clone().and_then(|program| {
+            if Instant::now() > until {
+                return Err("smartctl took too long for other drives".to_owned());
             }
-        };
-        if Instant::now() > until {
-            reader.not_read(Some(drive), "smartctl took too long for other drives");
-            continue;
-        }
-        match asked(program, &host.roots.dev.join(&drive.name)) {
-            Ok(told) => reader.add(fact(drive, &told)),
-            Err(reason) => reader.not_read(Some(drive), reason),
+            asked(&program, &host.roots.dev.join(&drive.name))
+        });
+        if let Some(told) = reader.known(Some(drive), told) {
+            reader.add(fact(drive, &told));
         }
     }
 }
@@ -160,9 +147,8 @@ fn listed(before: &str, found: &[(&str, f64)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use host::kernel::Roots;
     use record::SystemFact;
     use std::os::unix::fs::PermissionsExt;

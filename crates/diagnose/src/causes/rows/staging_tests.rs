@@ -1,10 +1,6 @@
 //! Helpers for the tests of rows: machines made of files, and effects by name.
 
-use crate::causes::effect::{Effect, Effects, Load, Seen};
-use crate::causes::host::Host;
-use crate::causes::judging::{Judged, judged};
-use crate::causes::reading::{Round, read};
-use crate::causes::view::Machine;
+use crate::causes::{Effect, Effects, Host, Judged, Load, Machine, Round, Seen, judged, read};
 use host::kernel::Roots;
 use record::{DeviceFacts, FactsRead, SystemFact};
 use testkit::Fake;

@@ -3,12 +3,9 @@
 //! LVM appends the kind of a device to its device-mapper UUID, so the kind can be read without
 //! root. The fill level of a pool needs an ioctl.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, HostDevice, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, HostDevice, Reader, View, When};
 use host::kernel::device_calls::dm_lines;
-use host::kernel::read::{names, text};
+use host::kernel::read::names;
 use record::{LayerKind, format_share};
 
 pub(super) const ROW: Check = Check {
@@ -36,7 +33,7 @@ const INNER: [(&str, &str); 5] = [
 const NEARLY_FULL: f64 = 0.9;
 
 fn uuid(device: &HostDevice) -> Option<String> {
-    text(&device.directory.join("dm/uuid")).filter(|uuid| uuid.starts_with("LVM-"))
+    device.text("dm/uuid").filter(|uuid| uuid.starts_with("LVM-"))
 }
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
@@ -61,24 +58,15 @@ fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
         let Some((pool, end, kind)) = found else { continue };
         let state = (end == "-tpool" || end == "-cow")
             .then(|| dm_lines(host.roots, &pool.directory, false));
-        let (mut used, mut metadata) = (None, None);
-        match state {
-            Some(Ok(lines)) => {
-                // `TRANSACTION META_USED/META_ALL DATA_USED/DATA_ALL ...`
-                let line = lines.iter().find(|line| line.kind == "thin-pool");
-                let words = line.map(|line| line.line.split_ascii_whitespace().collect::<Vec<_>>());
-                let share = |at: usize| share(words.as_ref()?.get(at)?);
-                (metadata, used) = (share(1), share(2));
-            }
-            Some(Err(reason)) => reader.not_read(Some(pool), reason),
-            None => {}
-        }
-        let name = text(&volume.directory.join("dm/name"));
+        let lines = state.and_then(|state| reader.known(Some(pool), state)).unwrap_or_default();
+        // `TRANSACTION META_USED/META_ALL DATA_USED/DATA_ALL ...`
+        let line = lines.iter().find(|line| line.kind == "thin-pool");
+        let share = |at: usize| share(line?.line.split_ascii_whitespace().nth(at)?);
         let fact = Fact::of(volume)
             .text(KIND, kind)
-            .text("name", name.as_deref())
-            .number(FULL, used, "")
-            .number(METADATA, metadata, "");
+            .text("name", volume.text("dm/name").as_deref())
+            .number(FULL, share(2), "")
+            .number(METADATA, share(1), "");
         reader.add(fact);
     }
 }
@@ -108,9 +96,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     /// An LVM volume on an inner LVM device on a disk.

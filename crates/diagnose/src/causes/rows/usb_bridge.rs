@@ -2,11 +2,7 @@
 //!
 //! The facts of the disk include driver and speed. This check adds whether the bridge passes on TRIM.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
-use host::kernel::read::number;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use record::{DeviceFacts, LayerKind, format_rate};
 
 pub(super) const ROW: Check = Check {
@@ -33,8 +29,8 @@ fn speed(disk: &DeviceFacts) -> Option<u64> {
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks().filter(|disk| speed(&disk.facts).is_some()) {
-        let most = number(&disk.directory.join("queue/discard_max_bytes"));
-        reader.add(Fact::of(disk).number("largest discard", most.map(|it| it as f64), "B"));
+        let most = disk.number("queue/discard_max_bytes");
+        reader.add(Fact::of(disk).number("largest discard", most, "B"));
     }
 }
 
@@ -47,7 +43,6 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     if speed <= USB_2_MBPS {
         let bytes = view.load.bytes_per_s.unwrap_or(0.0);
         let full = bytes >= NEAR_FULL * USB_2_BYTES_PER_S;
-        let explains: &[Effect] = if full { &Effect::FULL_LINK } else { &[] };
         let says = format!(
             "The disk is on a {speed} Mb/s USB link (at most {}) and uses the driver \
              {driver}{trim}.",
@@ -55,17 +50,18 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         );
         let action =
             "Use a USB 3 port, cable and hub (5 Gb/s or more). `lsusb -t` shows the speed.";
-        return Some(Claim::unusual(says, explains, action).with("speed", speed as f64, "Mb/s"));
+        let claim = Claim::unusual(says, &Effect::FULL_LINK, action).only_if(full);
+        return Some(claim.with("speed", speed as f64, "Mb/s"));
     }
     let several = view.load.depth.is_some_and(|depth| depth >= SEVERAL);
     if driver == "usb-storage" {
         let says = format!(
             "The USB bridge takes one command at a time: its driver is usb-storage, not uas{trim}."
         );
-        let explains: &[Effect] = if several { &Effect::ONE_AT_A_TIME } else { &[] };
         let action = "Use a bridge with UAS. If this one has UAS and a kernel quirk disables it, \
                       `dmesg` shows that (usb-storage.quirks).";
-        return Some(Claim { notable: false, ..Claim::unusual(says, explains, action) });
+        let claim = Claim::unusual(says, &Effect::ONE_AT_A_TIME, action).only_if(several);
+        return Some(Claim { notable: false, ..claim });
     }
     if no_trim && view.is_flash() {
         let says = "The USB bridge does not pass TRIM on: the drive behind it never learns which \
@@ -80,9 +76,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     fn machine() -> Fake {

@@ -1,9 +1,6 @@
 //! Detects a virtual disk with a single queue, which all CPUs of the machine share.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::read::{count_list, names, text};
 use record::LayerKind;
 
@@ -43,20 +40,15 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         format!("The virtual disk has one queue of {entries} requests for {processors} CPUs.");
     let action = "Give it one queue per CPU (libvirt: <driver queues='N'/>, qemu: num-queues=N) \
                   and an I/O thread.";
-    let explains: &[Effect] = if deep {
-        &[Effect::WaitsBefore, Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate]
-    } else {
-        &[]
-    };
-    Some(Claim::usual(says, explains, action))
+    let explains = [Effect::WaitsBefore, Effect::SlowReads, Effect::SlowWrites, Effect::CappedRate];
+    Some(Claim::usual(says, &explains, action).only_if(deep))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     fn machine(queues: usize) -> Fake {

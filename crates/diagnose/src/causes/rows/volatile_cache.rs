@@ -4,11 +4,7 @@
 //! once. The ratio of flush time to write time therefore decides, and the cache mode shows whether
 //! there is a cache to empty.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
-use host::kernel::read::number;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use record::{LayerKind, format_nanos};
 
 pub(super) const ROW: Check = Check {
@@ -24,8 +20,7 @@ const FUA: &str = "forced unit access";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {
     for disk in host.disks() {
-        let fua = number(&disk.directory.join("queue/fua"));
-        reader.add(Fact::of(disk).number(FUA, fua.map(|flag| flag as f64), ""));
+        reader.add(Fact::of(disk).number(FUA, disk.number("queue/fua"), ""));
     }
 }
 
@@ -52,9 +47,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{cause_only_with_effect, disk, facts, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     #[test]

@@ -3,10 +3,7 @@
 //! The kernel module keeps statistics of each pool, but they do not name the pool's disks. A fact of a pool
 //! is therefore a fact of the machine. Only the program `zpool` reports how full and fragmented a pool is.
 
-use crate::causes::check::{Basis, Check, When};
-use crate::causes::effect::{Claim, Effect};
-use crate::causes::host::{Fact, Host, Reader};
-use crate::causes::view::View;
+use crate::causes::{Basis, Check, Claim, Effect, Fact, Host, Reader, View, When};
 use host::kernel::read::{names, text};
 use record::{LayerKind, format_count, format_nanos};
 
@@ -73,29 +70,24 @@ fn longest_sync(groups: &str) -> Option<f64> {
 
 fn judge(view: &View<'_>) -> Option<Claim> {
     let pool_of = |fact: &&record::SystemFact| fact.text(POOL).unwrap_or("unknown").to_owned();
-    if let Some(fact) =
-        view.facts.iter().find(|fact| fact.text(STATE).is_some_and(|it| it != "ONLINE"))
-    {
-        let says = format!(
-            "The ZFS pool {} is {}: some of its disks are missing.",
-            pool_of(fact),
-            fact.text(STATE).unwrap_or_default()
-        );
+    let lacks = |state: &&str| *state != "ONLINE";
+    let degraded = view.facts.iter().find_map(|fact| Some((fact, fact.text(STATE).filter(lacks)?)));
+    if let Some((fact, state)) = degraded {
+        let says =
+            format!("The ZFS pool {} is {state}: some of its disks are missing.", pool_of(fact));
         // The pool's disks are unknown, so the slow disk may be another one.
         let explains = [Effect::WaitsAbove];
         return Some(Claim::unusual(says, &explains, "Replace the failed disk (`zpool status`)."));
     }
-    let worst = view
-        .facts
-        .iter()
-        .max_by(|a, b| a.number(SYNC).unwrap_or(0.0).total_cmp(&b.number(SYNC).unwrap_or(0.0)))?;
+    let sync_ns = |fact: &&record::SystemFact| fact.number(SYNC).unwrap_or(0.0);
+    let worst = view.facts.iter().max_by(|a, b| sync_ns(a).total_cmp(&sync_ns(b)))?;
     // These counters cover all pools together, so each fact has the same ones.
     let rise = |name: &str| {
         let each = view.facts.iter().filter_map(|fact| fact.rise(name));
         view.per_s(each.fold(0.0, f64::max))
     };
     let (delayed, stopped) = (rise(DELAYED), rise(STOPPED));
-    let sync_ns = worst.number(SYNC).unwrap_or(0.0);
+    let sync_ns = sync_ns(worst);
     if delayed.max(stopped) < OFTEN_PER_S && sync_ns < GROUP_NS {
         return None;
     }
@@ -119,19 +111,15 @@ fn judge(view: &View<'_>) -> Option<Claim> {
                   fragmented (`zpool list`), free space. zfs_dirty_data_max limits the dirty \
                   data.";
     let explains = [Effect::WaitsAbove, Effect::SlowWrites, Effect::SlowFlushes];
-    Some(
-        Claim::unusual(says, &explains, action)
-            .with(SYNC, sync_ns, "ns")
-            .by(delayed + stopped + sync_ns),
-    )
+    let claim = Claim::unusual(says, &explains, action).with(SYNC, sync_ns, "ns");
+    Some(claim.by(delayed + stopped + sync_ns))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::causes::effect::Load;
     use crate::causes::rows::staging_tests::{between, cause_only_with_effect, disk, nothing};
-    use crate::causes::view::Machine;
+    use crate::causes::{Load, Machine};
     use testkit::Fake;
 
     /// Output of OpenZFS 2.2.

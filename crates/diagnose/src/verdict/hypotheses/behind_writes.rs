@@ -15,11 +15,11 @@ const READS_MIN: f64 = 20.0;
 const UNDER_WAY: f64 = 0.5;
 const HARDLY_ANY: f64 = 0.2;
 
-pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let Some((behind_ns, alone_ns)) = behind_and_alone(facts.segment.series) else { return };
+pub(super) fn wait(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let (behind_ns, alone_ns) = behind_and_alone(facts.segment.series)?;
     let ratio = behind_ns / alone_ns.max(1.0);
     if ratio < WAITS_FROM {
-        return;
+        return None;
     }
     let claim = format!(
         "Reads take {} during heavy writes and {} otherwise ({}): they queue behind the writes at \
@@ -33,12 +33,10 @@ pub(super) fn wait(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         "Observe again while the writing program is stopped or limited (io.max).",
     );
     let fine = facts.states.fine();
-    found.push(
-        Explanation::instead(Verdict::Overloaded, Doubt::BehindWrites, fine, claim, rival).with(&[
-            ("reads during heavy writes", behind_ns, "ns"),
-            ("reads otherwise", alone_ns, "ns"),
-        ]),
-    );
+    let numbers =
+        [("reads during heavy writes", behind_ns, "ns"), ("reads otherwise", alone_ns, "ns")];
+    let found = Explanation::instead(Verdict::Overloaded, Doubt::BehindWrites, fine, claim, rival);
+    Some(found.with(&numbers))
 }
 
 /// Median read latencies in the intervals with most bytes written, and in those with hardly any.

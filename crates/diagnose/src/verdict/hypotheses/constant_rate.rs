@@ -5,7 +5,7 @@ use crate::verdict::constant_rate::ConstantRate;
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::{NEAR_MAXIMUM, PRESSURE_ALONE, Waiter, is_hosted};
 use crate::verdict::judgement::RestsOn;
-use crate::verdict::{by_operation, odds, own};
+use crate::verdict::{by_operation, own};
 use crate::words::percent;
 use record::{Doubt, Verdict};
 
@@ -15,27 +15,21 @@ const PUBLISHED: f64 = 5.0;
 const DECIDED_BY: &str = "Look for a limit at that rate (provider, control group), check pressure \
                           stall information, or run a trial at another rate.";
 
-fn same(pin: &ConstantRate) -> String {
-    format!("The {} is the same in every interval ({})", pin.what(), pin.text())
-}
-
 /// A slow device that always has a request and runs at a constant rate.
-pub(super) fn of_a_slow_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let Some(pin) = pin(facts).filter(|_| facts.segment.never_empties()) else { return };
-    if facts.states.measure.as_ref().is_none_or(|measure| !measure.is_slow()) {
-        return;
-    }
+pub(super) fn of_a_slow_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let pin = pin(facts).filter(|_| facts.segment.never_empties())?;
+    facts.states.measure.as_ref().filter(|measure| measure.is_slow())?;
     let because =
-        format!("{}, as with a cap inside the device. The device is slow or capped.", same(&pin));
+        format!("{}, as with a cap inside the device. The device is slow or capped.", pin.same());
     let (doubt, slow) = (Doubt::ConstantRateSlow, facts.states.slow());
-    found.push(Explanation::beside(Verdict::Capped, doubt, slow, because, DECIDED_BY));
+    Some(Explanation::beside(Verdict::Capped, doubt, slow, because, DECIDED_BY))
 }
 
 /// A device that is not slow and runs at a constant rate.
-pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
-    let Some(pin) = pin(facts).filter(|_| !measure.is_slow()) else { return };
-    let not_slow = facts.states.all() - facts.states.slow();
+pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let (segment, measure) = (facts.segment, facts.states.measure.as_ref()?);
+    let pin = pin(facts).filter(|_| !measure.is_slow())?;
+    let not_slow = facts.states.not_slow();
     let own = segment.best_look().and_then(|(look, _)| look.own);
     if measure.saturation >= NEAR_MAXIMUM || own.is_some_and(|own| own.overloaded >= 0.5) {
         let may_be = segment.class.may_be_capped && segment.never_empties();
@@ -43,30 +37,28 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         if let Some(what) = what.filter(|_| own.is_none() && may_be) {
             let claim = format!(
                 "{} and equals the profile's maximum: this is the limit of {what}.",
-                same(&pin)
+                pin.same()
             );
             let weight = PUBLISHED * facts.states.overloaded();
             let doubt = Doubt::ConstantRateAtMaximum;
-            found.push(
+            return Some(
                 Explanation::weighed(Verdict::Capped, doubt, weight, claim, DECIDED_BY)
                     .resting_on(RestsOn::Published),
             );
-        } else if own.is_none() && segment.facts.is_some_and(is_hosted) {
-            let because = format!(
-                "{} and equals the profile's maximum: the device's limit may be a cap.",
-                same(&pin)
-            );
-            let doubt = Doubt::ConstantRateAtMaximum;
-            found.push(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY));
         }
-        return;
+        segment.facts.filter(|facts| own.is_none() && is_hosted(facts))?;
+        let because = format!(
+            "{} and equals the profile's maximum: the device's limit may be a cap.",
+            pin.same()
+        );
+        let doubt = Doubt::ConstantRateAtMaximum;
+        return Some(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY));
     }
-    let pressed = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_ALONE);
-    if let Some(beyond) = pressed {
+    if let Some(beyond) = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_ALONE) {
         let claim = format!(
             "{}, and tasks wait {} of the time for I/O that this device is not doing: a limit \
              above the device allows no more.",
-            same(&pin),
+            pin.same(),
             percent(beyond)
         );
         let rival = (
@@ -76,8 +68,7 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
              measures the wait before a request starts.",
         );
         let doubt = Doubt::ConstantRatePressed;
-        found.push(Explanation::instead(Verdict::Capped, doubt, not_slow, claim, rival));
-        return;
+        return Some(Explanation::instead(Verdict::Capped, doubt, not_slow, claim, rival));
     }
     let (doubt, means) = match segment.waiter_above() {
         Waiter::Seen => (
@@ -95,24 +86,24 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
              for more",
         ),
     };
-    let because = format!("{}: {means}.", same(&pin));
-    found.push(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY));
+    let because = format!("{}: {means}.", pin.same());
+    Some(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY))
 }
 
 /// Without a profile: requests arrive in groups at a constant rate that the device sustains, and
 /// the device is idle after each.
-pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     let own = segment.best_look().is_some_and(|(look, _)| look.own.is_some());
-    let busy = segment.busy().filter(|_| own && !segment.never_empties());
-    let (Some(pin), Some(busy)) = (pin(facts).filter(|pin| !pin.bytes), busy) else { return };
+    let busy = segment.busy().filter(|_| own && !segment.never_empties())?;
+    let pin = pin(facts).filter(|pin| !pin.bytes)?;
     if segment.waiter_above() == Waiter::Seen {
-        return;
+        return None;
     }
     let claim = format!(
         "{}, and the device is idle {} of the time: the program paces itself. Its requests come \
          in groups and are served immediately.",
-        same(&pin),
+        pin.same(),
         percent(1.0 - busy)
     );
     let rival = (
@@ -120,26 +111,22 @@ pub(super) fn of_a_device_that_rests(facts: &Facts<'_, '_>, found: &mut Vec<Expl
         "Measure latency in the program, or its rate without pacing.",
     );
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
-    found.push(Explanation::instead(fine, Doubt::OwnBursts, over, claim, rival));
+    Some(Explanation::instead(fine, Doubt::OwnBursts, over, claim, rival))
 }
 
 /// Without a profile: a device with a queue and a constant rate.
-pub(super) fn behind_a_queue(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn behind_a_queue(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(pin) = pin(facts).filter(|_| segment.never_empties()) else { return };
-    let Some((look, _)) = segment.best_look().filter(|(look, _)| look.own.is_some()) else {
-        return;
-    };
-    let Some(cap) = own::cap(segment, look, &pin) else { return };
+    let pin = pin(facts).filter(|_| segment.never_empties())?;
+    let cap = own::cap(segment, segment.best_look()?.0, &pin)?;
     let claim = format!(
         "{} while the queue depth stays at {:.0}: {}.",
-        same(&pin),
+        pin.same(),
         segment.tally.concurrency().unwrap_or(0.0),
         cap.because
     );
-    let waits = facts.states.harmed();
-    let (doubt, weight) = (Doubt::ConstantRateQueued, cap.odds * waits);
-    found.push(Explanation::weighed(Verdict::Capped, doubt, weight, claim, DECIDED_BY));
+    let (doubt, weight) = (Doubt::ConstantRateQueued, cap.odds * facts.states.harmed());
+    Some(Explanation::weighed(Verdict::Capped, doubt, weight, claim, DECIDED_BY))
 }
 
 fn pin(facts: &Facts<'_, '_>) -> Option<ConstantRate> {
@@ -162,8 +149,7 @@ pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
     }
     let because = format!("{} The mean over reads and writes hides that.", one.because());
-    let weight = odds::of(Doubt::OneOperation) * (facts.states.all() - facts.states.slow());
     let decided_by = "Run a trial of that operation alone and compare it with the profile.";
-    let doubt = Doubt::OneOperation;
-    found.push(Explanation::weighed(Verdict::Slow, doubt, weight, because, decided_by));
+    let (doubt, not_slow) = (Doubt::OneOperation, facts.states.not_slow());
+    found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, decided_by));
 }

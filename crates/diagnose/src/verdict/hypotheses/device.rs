@@ -1,23 +1,15 @@
 //! Weighs the states of the device itself: healthy, slow, overloaded, or both, compared with its expectation.
 
-use crate::verdict::device_states::{Measure, profile_is_slower, served_by_a_cache};
+use crate::verdict::device_states::{Measure, STATES, profile_is_slower, served_by_a_cache};
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::expected::Expectation;
 use crate::verdict::facts::{
     HARDLY_SLOW, MUCH_TO_SPARE, NEAR_MAXIMUM, ONE_AT_A_TIME, SLOW_FROM, Segment, WAITS_FROM,
 };
 use crate::verdict::judgement::RestsOn;
-use crate::verdict::{odds, own};
+use crate::verdict::own;
 use crate::words::{of_largest, percent, times};
-use record::{Doubt, Verdict, format_nanos};
-
-const STATES: [Verdict; 5] = [
-    Verdict::Slow,
-    Verdict::SlowAndOverloaded,
-    Verdict::Overloaded,
-    Verdict::Healthy,
-    Verdict::NotTheDisk,
-];
+use record::{Doubt, Estimate, Verdict, format_nanos};
 
 /// All states of the device, by the available expectation.
 pub(super) fn states(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
@@ -46,7 +38,7 @@ pub(super) fn states(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             state =
                 state.with(&[("busy time relative to the same requests at QD 1", held.times, "")]);
         }
-        if !verdict.is_slow() && measure.over < HARDLY_SLOW && measure.asleep >= SLOW_FROM {
+        if !verdict.is_slow() && measure.is_late_by_waking() {
             let waking_ns = facts.segment.waking_ns;
             state = state.with(&[("maximum CPU wake-up latency", waking_ns, "ns")]);
         }
@@ -56,19 +48,15 @@ pub(super) fn states(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 
 /// Requests faster than the profile expects in any mix: read-ahead or a cache, if the profile has
 /// requests as fast as these.
-pub(super) fn quicker(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn quicker(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some((look, latency)) = segment.best_look() else { return };
+    let (look, latency) = segment.best_look()?;
     if !profile_is_slower(segment) || !served_by_a_cache(look, latency) {
-        return;
+        return None;
     }
-    found.push(Explanation::beside(
-        Verdict::NotEnoughEvidence,
-        Doubt::Quicker,
-        facts.states.fine(),
-        "The profile may describe another, slower device.",
-        "Make a new profile.",
-    ));
+    let because = "The profile may describe another, slower device.";
+    let (verdict, fine) = (Verdict::NotEnoughEvidence, facts.states.fine());
+    Some(Explanation::beside(verdict, Doubt::Quicker, fine, because, "Make a new profile."))
 }
 
 /// The sentence for a profile without requests as fast as these.
@@ -162,19 +150,14 @@ impl Text<'_, '_> {
         if verdict.is_slow() != self.likeliest.is_slow() {
             return if verdict.is_slow() { self.may_be_slow() } else { self.may_be_as_expected() };
         }
-        let fine = |verdict: Verdict| verdict.is_fine();
-        if fine(verdict) && fine(self.likeliest) {
+        if verdict.is_fine() && self.likeliest.is_fine() {
             let because = format!(
                 "The rate is {}; below {} the device has ample spare capacity.",
                 of_largest(measure.saturation),
                 percent(MUCH_TO_SPARE)
             );
-            return (
-                Doubt::NearSpare,
-                because,
-                "Run another load and see whether the device \
-                                                reaches its limits.",
-            );
+            let decided_by = "Run another load and see whether the device reaches its limits.";
+            return (Doubt::NearSpare, because, decided_by);
         }
         const TOLERATES: &str = "Find out what latency the program tolerates.";
         if verdict.is_slow() {
@@ -202,60 +185,45 @@ impl Text<'_, '_> {
 
     /// Why requests with the expected latency may be slow all the same.
     fn may_be_slow(&self) -> (Doubt, String, &'static str) {
-        let Measure { over, asleep, error, held, by_busy, by_time, .. } = *self.measure;
-        if over < HARDLY_SLOW && asleep >= SLOW_FROM {
-            let because = format!(
-                "Requests take {} the latency predicted for CPUs that are awake. Here the CPUs \
-                 sleep between requests, and waking up takes up to {}.",
-                times(asleep),
-                format_nanos(self.segment.waking_ns)
-            );
+        let Measure { over, error, held, by_busy, by_time, .. } = *self.measure;
+        if self.measure.is_late_by_waking() {
+            let because = self.measure.late_by_waking(self.segment);
             return (Doubt::WakeUps, because, "Observe again while a program keeps one CPU awake.");
         }
         if let Some(held) = held.filter(|_| by_busy > by_time) {
             return (Doubt::BusyTime, held.sentence(), "Observe for longer.");
         }
         if over >= HARDLY_SLOW {
-            let over = times(over);
             let because = format!(
-                "Requests take {over} the predicted latency: this is close to the threshold."
+                "Requests take {} the predicted latency: this is close to the threshold.",
+                times(over)
             );
             let decided_by = "Observe for longer, or make a profile with narrower intervals.";
             return (Doubt::NearSlow, because, decided_by);
         }
         let because = if self.look.error_rel() >= 0.5 * error {
-            format!(
-                "The profile's value is uncertain: {}.",
-                record::format_ends(
-                    self.look.at_concurrency.low.max(0.0),
-                    self.look.at_concurrency.high,
-                    format_nanos
-                )
-            )
+            let Estimate { low, high, .. } = self.look.at_concurrency;
+            let ends = record::format_ends(low.max(0.0), high, format_nanos);
+            format!("The profile's value is uncertain: {ends}.")
         } else {
             format!("The latency varies: its mean is known only to ±{}.", percent(error))
         };
-        (
-            Doubt::NearSlow,
-            because,
-            "Make a new profile, or observe for longer, while nothing else runs.",
-        )
+        let decided_by = "Make a new profile, or observe for longer, while nothing else runs.";
+        (Doubt::NearSlow, because, decided_by)
     }
 }
 
 /// Counters do not show whether requests were sequential.
-pub(super) fn more_sequential(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
-    let Some((look, _)) = segment.best_look().filter(|(look, _)| look.own.is_none()) else {
-        return;
-    };
+pub(super) fn more_sequential(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let (segment, measure) = (facts.segment, facts.states.measure.as_ref()?);
+    let (look, _) = segment.best_look().filter(|(look, _)| look.own.is_none())?;
     let spread = measure.most / measure.least.max(1e-9);
     // Near the slow end, random requests alone explain the latency: a slower device with sequential
     // requests would have to match it by chance.
     let between = measure.least < 0.87;
     let matters = spread >= crate::verdict::facts::PLACE_MATTERS && measure.most >= SLOW_FROM;
     if segment.known.sequential.is_some() || !matters || !between {
-        return;
+        return None;
     }
     let because = format!(
         "The latency is normal if {} of the requests are sequential; if more of them are, it is \
@@ -263,9 +231,7 @@ pub(super) fn more_sequential(facts: &Facts<'_, '_>, found: &mut Vec<Explanation
         percent(look.sequential_share),
         times(measure.most)
     );
-    let not_slow = facts.states.all() - facts.states.slow();
-    let odds = odds::of(Doubt::SequentialUnknown) * not_slow;
+    let (doubt, not_slow) = (Doubt::SequentialUnknown, facts.states.not_slow());
     let decided_by = "Run watch as root: the tracer shows the share of sequential requests.";
-    let doubt = Doubt::SequentialUnknown;
-    found.push(Explanation::weighed(Verdict::Slow, doubt, odds, because, decided_by));
+    Some(Explanation::beside(Verdict::Slow, doubt, not_slow, because, decided_by))
 }

@@ -10,10 +10,8 @@ use record::{Doubt, Verdict};
 /// neighbour still sees a slower disk.
 pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
-    let (Some(neighbour), Some((look, latency))) = (segment.neighbour(), segment.best_look())
-    else {
-        return;
-    };
+    let known = segment.neighbour().zip(segment.best_look());
+    let Some((neighbour, (look, latency))) = known else { return };
     let told = segment.neighbour_told(&neighbour);
     let decided_by = "Observe again while that program is stopped or limited (io.max).";
     if segment.waits_beside() && !segment.is_unprofiled() {
@@ -33,9 +31,9 @@ pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 }
 
 /// A program that waits for a flush, or for the journal behind it, waits above the device.
-pub(super) fn many(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn many(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(flushes) = segment.many_flushes() else { return };
+    let flushes = segment.many_flushes()?;
     let because = format!(
         "Programs may wait for the file system's journal or for a flush, which the latency of \
          reads and writes does not include: {}. {}",
@@ -45,16 +43,16 @@ pub(super) fn many(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let decided_by = "Measure the latency of fsync and of reads in the program, or observe again \
                       with the flushing program on another file system.";
     let (doubt, all) = (Doubt::Flushes, facts.states.all());
-    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, because, decided_by));
+    Some(Explanation::beside(Verdict::NotTheDisk, doubt, all, because, decided_by))
 }
 
 /// Compressed files keep CPUs busy, and the device gets other requests than the program submitted.
-pub(super) fn compressed(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let Some(layout) = facts.segment.compressed() else { return };
+pub(super) fn compressed(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let layout = facts.segment.compressed()?;
     let because =
         format!("{} Programs may wait for that rather than for the device.", compression(layout));
     let decided_by =
         "Observe again with an uncompressed copy, or check the CPU time of the kernel workers.";
     let (doubt, all) = (Doubt::CompressedFiles, facts.states.all());
-    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, all, because, decided_by));
+    Some(Explanation::beside(Verdict::NotTheDisk, doubt, all, because, decided_by))
 }

@@ -4,14 +4,13 @@
 use crate::verdict::engine::{Explanation, Facts};
 use record::{CgroupShare, Doubt, ShareKind, Verdict};
 
-pub(super) fn shares(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let Some(device) = facts.segment.facts else { return };
-    let shares = facts.segment.around.shares_of(device);
+pub(super) fn shares(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let shares = facts.segment.around.shares_of(facts.segment.facts?);
     let rules = shares.iter().map(|share| share.kind);
     let above = |kind: &ShareKind| matches!(kind, ShareKind::Cost | ShareKind::LatencyTarget);
-    let Some(rule) = rules.filter(above).max() else { return };
+    let rule = rules.filter(above).max()?;
     if !facts.segment.may_wait(|traced| traced.waited_ns) {
-        return;
+        return None;
     }
     let what = match rule {
         ShareKind::Cost => "divides the device among control groups by weight",
@@ -25,7 +24,7 @@ pub(super) fn shares(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let decided_by = "Check `cost.wait` in the group's io.stat, or run as root: the tracer \
                       measures the wait before a request starts.";
     let all = facts.states.all();
-    found.push(Explanation::beside(Verdict::Capped, Doubt::GroupShares, all, because, decided_by));
+    Some(Explanation::beside(Verdict::Capped, Doubt::GroupShares, all, because, decided_by))
 }
 
 /// `io.weight=10 of /light`, limited to the first few.

@@ -12,55 +12,42 @@ const UNLIKELY: f64 = 0.2;
 /// How often a limit explains a queue on a device that may have one.
 const CAPPED_BELOW: f64 = 0.15;
 
-pub(super) fn unknown_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn unknown_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
     if !facts.segment.unknown {
-        return;
+        return None;
     }
     let because = "The source gives only the name of the device. A host below the device, or a \
                    limit or scheduler above it, would look the same.";
     let decided_by = "Observe live on that machine with `halfpower diagnose`.";
-    let slow = facts.states.slow();
-    found.push(Explanation::beside(
-        Verdict::Capped,
-        Doubt::DeviceUnknown,
-        slow,
-        because,
-        decided_by,
-    ));
+    let (doubt, slow) = (Doubt::DeviceUnknown, facts.states.slow());
+    Some(Explanation::beside(Verdict::Capped, doubt, slow, because, decided_by))
 }
 
 /// Without a profile, a limit below a device with a queue looks like the device's own, unless the
 /// rate varies.
-pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn capped_below(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let own = segment.best_look().and_then(|(look, _)| look.own);
-    let Some(own) = own.filter(|own| own.class.may_be_capped && segment.never_empties()) else {
-        return;
-    };
-    let moves = constant_rate::variation(segment.series).is_some_and(|moves| moves > MOVES);
-    if segment.around.over_limit.is_some() {
-        return;
+    let own = segment.best_look()?.0.own?;
+    let may_be = own.class.may_be_capped && segment.never_empties();
+    if !may_be || segment.around.over_limit.is_some() {
+        return None;
     }
+    let moves = constant_rate::variation(segment.series).is_some_and(|moves| moves > MOVES);
     let because = format!(
         "The provider may cap {}: without a profile, a cap looks like the device's own limit.",
         own.class.name
     );
-    let weight = facts.states.harmed() * if moves { UNLIKELY } else { 1.0 };
+    let weight = CAPPED_BELOW * facts.states.harmed() * if moves { UNLIKELY } else { 1.0 };
     let decided_by =
         "Look up the volume's size and type in the provider's console, and its published limits.";
     let doubt = Doubt::OutOfSight;
-    let weight = CAPPED_BELOW * weight;
-    found.push(Explanation::weighed(Verdict::Capped, doubt, weight, because, decided_by));
+    Some(Explanation::weighed(Verdict::Capped, doubt, weight, because, decided_by))
 }
 
-pub(super) fn below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    below_of(facts, facts.states.slow(), found);
-}
-
-/// The same as an alternative to an explanation of weight `slow` that calls the device slow.
-pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explanation>) {
+/// An alternative to explanations of weight `slow` that call the device slow.
+pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(device) = segment.facts.filter(|device| is_hosted(device)) else { return };
+    let device = segment.facts.filter(|device| is_hosted(device))?;
     let (because, decided_by) = if device.is_export() {
         (
             format!(
@@ -84,5 +71,5 @@ pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64, found: &mut Vec<Explana
         )
     };
     let doubt = Doubt::OutOfSight;
-    found.push(Explanation::beside(Verdict::Capped, doubt, slow, because, decided_by));
+    Some(Explanation::beside(Verdict::Capped, doubt, slow, because, decided_by))
 }

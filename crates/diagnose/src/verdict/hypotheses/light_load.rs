@@ -5,9 +5,8 @@
 
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::{MUCH_TO_SPARE, SLOW_FROM, WAKING_TIMES, Waiter};
-use crate::verdict::odds;
 use crate::words::{percent, times};
-use record::{Doubt, format_nanos};
+use record::{Doubt, Verdict, format_nanos};
 
 /// Mean extra latency from wake-ups on the way to a device; twice as much is rare. (Measured on one
 /// virtual machine: 80 µs at 2,800 and 150 µs at 300 requests per second, one at a time.) A profile
@@ -28,12 +27,9 @@ const MORE_OFTEN: f64 = 6.0;
 const NOT_FELT: f64 = 4.0;
 
 /// Late requests that programs hardly wait for.
-fn not_felt(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn not_felt(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(present) = segment.tally.concurrency().filter(|_| segment.programs_hardly_wait())
-    else {
-        return;
-    };
+    let present = segment.tally.concurrency().filter(|_| segment.programs_hardly_wait())?;
     let claim = format!(
         "Requests are in flight only {} of the time, and tasks wait for I/O about as rarely: \
          faster requests could save no more than that time.",
@@ -42,23 +38,16 @@ fn not_felt(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let decided_by = "Observe again while the program that is slow runs.";
     let weight = NOT_FELT * facts.states.slow();
     let fine = facts.states.name_of_fine();
-    found.push(Explanation::weighed(fine, Doubt::AfterRest, weight, claim, decided_by));
+    Some(Explanation::weighed(fine, Doubt::AfterRest, weight, claim, decided_by))
 }
 
 /// Requests late by their wake-up time.
-pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    not_felt(facts, found);
-    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
-    let Some((look, latency)) = segment.best_look().filter(|(look, _)| look.own.is_none()) else {
-        return;
-    };
-    let rests = segment.busy().is_some_and(|busy| busy < RESTS_BELOW);
-    if !rests
-        || segment.simulated
-        || segment.waiter_above() == Waiter::Seen
-        || measure.held.is_some()
-    {
-        return;
+pub(super) fn after_a_rest(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let (segment, measure) = (facts.segment, facts.states.measure.as_ref()?);
+    let (look, latency) = segment.best_look().filter(|(look, _)| look.own.is_none())?;
+    let busy = segment.busy().filter(|busy| *busy < RESTS_BELOW && !segment.simulated)?;
+    if segment.waiter_above() == Waiter::Seen || measure.held.is_some() {
+        return None;
     }
     let excess_ns = (latency - look.expected_ns(segment.by_rate()) - segment.waking_ns).max(0.0);
     let full = segment.around.processors_full();
@@ -81,28 +70,22 @@ pub(super) fn after_a_rest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
         format_nanos(latency),
         times(measure.asleep),
         format_nanos(look.expected_ns(segment.by_rate())),
-        percent(segment.busy().unwrap_or(0.0))
+        percent(busy)
     );
     let decided_by = "Observe again while a program keeps the device awake, or run a check that \
                       measures requests after idle periods.";
-    if measure.is_slow() && odds >= 0.02 {
-        found.push(Explanation::weighed(
-            fine,
-            Doubt::AfterRest,
-            odds * facts.states.slow(),
-            claim,
-            decided_by,
-        ));
-    }
+    let weight = odds * facts.states.slow();
+    (measure.is_slow() && odds >= 0.02)
+        .then(|| Explanation::weighed(fine, Doubt::AfterRest, weight, claim, decided_by))
 }
 
 /// CPU wake-up time is measured with a timer. An interrupt takes longer on some machines.
-pub(super) fn slow_to_wake(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
-    let Some((look, latency)) = segment.best_look() else { return };
+pub(super) fn slow_to_wake(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let (segment, measure) = (facts.segment, facts.states.measure.as_ref()?);
+    let (look, latency) = segment.best_look()?;
     let excess = (latency - look.expected_ns(segment.by_rate())) / segment.waking_ns.max(1.0);
     if !measure.is_slow() || excess > WAKING_TIMES || measure.asleep < SLOW_FROM {
-        return;
+        return None;
     }
     let because = format!(
         "The CPUs sleep between requests, and waking up takes {} (measured with a timer): a few \
@@ -112,27 +95,21 @@ pub(super) fn slow_to_wake(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     let fine = facts.states.name_of_fine();
     let decided_by = "Observe again while a program keeps one CPU awake.";
     let slow = facts.states.slow();
-    found.push(Explanation::beside(fine, Doubt::SlowToWake, slow, because, decided_by));
+    Some(Explanation::beside(fine, Doubt::SlowToWake, slow, because, decided_by))
 }
 
 /// The reverse case: an apparent wake-up delay may be the device.
-pub(super) fn wake_ups(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let (segment, Some(measure)) = (facts.segment, &facts.states.measure) else { return };
-    let late = measure.over < crate::verdict::facts::HARDLY_SLOW && measure.asleep >= SLOW_FROM;
-    if !late || measure.is_slow() {
-        return;
+pub(super) fn wake_ups(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let measure = facts.states.measure.as_ref().filter(|it| it.is_late_by_waking())?;
+    if measure.is_slow() {
+        return None;
     }
-    let because = format!(
-        "Requests take {} the latency predicted for CPUs that are awake. Here the CPUs sleep \
-         between requests, and waking up takes up to {}.",
-        times(measure.asleep),
-        format_nanos(segment.waking_ns)
-    );
-    let weight = odds::of(Doubt::WakeUps) * (facts.states.all() - facts.states.slow());
+    let because = measure.late_by_waking(facts.segment);
     let slow = match measure.saturation >= MUCH_TO_SPARE && facts.states.overloaded() > 0.5 {
-        true => record::Verdict::SlowAndOverloaded,
-        false => record::Verdict::Slow,
+        true => Verdict::SlowAndOverloaded,
+        false => Verdict::Slow,
     };
     let decided_by = "Observe again while a program keeps one CPU awake.";
-    found.push(Explanation::weighed(slow, Doubt::WakeUps, weight, because, decided_by));
+    let not_slow = facts.states.not_slow();
+    Some(Explanation::beside(slow, Doubt::WakeUps, not_slow, because, decided_by))
 }

@@ -6,9 +6,8 @@ use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::{OVER_AT_ALL, PRESSURE_ALONE, PRESSURE_BEYOND, Segment};
 use crate::verdict::interval_totals::IntervalTotals;
 use crate::verdict::judgement::RestsOn;
-use crate::verdict::odds;
 use crate::words::percent;
-use record::{CgroupLimit, Doubt, IoGroup, LimitedIo, OpKind, Verdict};
+use record::{CgroupLimit, Doubt, IoGroup, OpKind, Verdict};
 
 /// A reached limit outweighs anything proven about the device below it.
 const LIMIT: f64 = 1e3 * PROOF;
@@ -35,11 +34,9 @@ fn off(share: f64) -> f64 {
 pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some((limit, share)) = limit_reached(segment) else {
-        return now_and_then(facts, found);
+        return found.extend(now_and_then(facts));
     };
-    let Some(total) = rate(&segment.tally, limit.limited).map(|rate| of_limit(limit, rate)) else {
-        return;
-    };
+    let Some(total) = rate(&segment.tally, limit).map(|rate| of_limit(limit, rate)) else { return };
     let (beyond, beside) = (segment.pressure_beyond(), total > AT_LIMIT.1);
     // A group was throttled if its own requests are clearly below its limit, and reach it only with
     // those that kernel threads start.
@@ -102,16 +99,15 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     }
 }
 
-/// A limit that delayed reads although the rate exceeds it: it applies part of the time.
-fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+/// A limit that delayed reads although the rate exceeds it: it applies part of the time. No program
+/// waits for write-back that a limit delays now and then.
+fn now_and_then(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let mut limits =
-        limits_here(segment).filter(|limit| was_held(segment, limit.limited.op()) == Some(true));
-    let Some(limit) = limits.find(|limit| {
-        rate(&segment.tally, limit.limited).is_some_and(|rate| of_limit(limit, rate) > AT_LIMIT.1)
-    }) else {
-        return;
-    };
+    let held = was_held(segment, OpKind::Read) == Some(true);
+    let mut limits = segment.limits().filter(|limit| held && limit.limited.op() == OpKind::Read);
+    let limit = limits.find(|limit| {
+        rate(&segment.tally, limit).is_some_and(|rate| of_limit(limit, rate) > AT_LIMIT.1)
+    })?;
     let (key, group) = (limit.limited.key(), &limit.group);
     let claim = format!(
         "The limit {key}={} of the control group {group:?} delayed reads, yet the device serves \
@@ -123,66 +119,69 @@ fn now_and_then(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         "Find out which program sets the limit, and when (io.max).",
     );
     let fine = facts.states.fine();
-    found.push(
+    Some(
         Explanation::instead(Verdict::Capped, Doubt::LimitPartOfTime, fine, claim, rival)
             .resting_on(RestsOn::Limit(limit.clone())),
-    );
+    )
 }
 
-/// The limits on this device.
-fn limits_here<'a>(segment: &'a Segment<'_>) -> impl Iterator<Item = &'a CgroupLimit> {
-    let ours = |limit: &&CgroupLimit| {
-        segment.facts.is_none_or(|facts| facts.major_minor == limit.major_minor)
-    };
-    segment.around.limits.iter().filter(ours)
-}
-
-/// Reads per second that kernel threads start. A throttle releases delayed requests through them. `None` for
-/// writes, which these threads also start on behalf of programs, and without per-process counts.
+/// Requests per second that kernel threads start because a limit had delayed them. These are all
+/// reads that such threads start. They also write on behalf of programs, so only the writes of
+/// workers that release delayed requests count. `None` if no such worker was seen.
 fn let_go_later(segment: &Segment<'_>, op: OpKind) -> Option<f64> {
-    let users = segment.around.users.as_ref().filter(|_| op == OpKind::Read)?;
-    let threads = users.groups.iter().filter(|group| group.kernel_thread);
-    Some(threads.map(|group| group.reads_per_s).sum())
+    let users = segment.around.users.as_ref()?;
+    match op {
+        OpKind::Read => Some(users.of_threads(|group| group.reads_per_s)),
+        OpKind::Write => users.releasing().map(|group| group.writes_per_s).filter(|it| *it > 0.0),
+    }
 }
 
 /// Whether a throttle delayed requests, if the starting threads show it.
 fn was_held(segment: &Segment<'_>, op: OpKind) -> Option<bool> {
-    let reads = segment.tally.read.count() / segment.tally.seconds.max(1e-9);
-    Some(let_go_later(segment, op)? >= LET_GO_LATER * reads)
+    let all = segment.tally.per_s(Some(op), false).unwrap_or(0.0);
+    Some(let_go_later(segment, op)? >= LET_GO_LATER * all)
 }
 
 /// The limit on this device that all of its requests or one group reached, with the share reached.
 fn limit_reached<'a>(segment: &'a Segment<'_>) -> Option<(&'a CgroupLimit, f64)> {
-    let limits = || limits_here(segment);
     let nearest =
         |found: Vec<(_, f64)>| found.into_iter().min_by(|a, b| off(a.1).total_cmp(&off(b.1)));
-    let by_all = limits().filter_map(|limit| Some((limit, all_at(segment, limit)?)));
+    let by_all = segment.limits().filter_map(|limit| Some((limit, all_at(segment, limit)?)));
     let by_group =
-        || nearest(limits().filter_map(|it| Some((it, group_at(segment, it)?))).collect());
+        || nearest(segment.limits().filter_map(|it| Some((it, group_at(segment, it)?))).collect());
     nearest(by_all.collect())
         .filter(|(_, share)| *share <= AT_LIMIT.1 || by_group().is_none())
         .or_else(by_group)
 }
 
+/// Requests or bytes per second, as a limit counts them.
+fn rate(tally: &IntervalTotals, limit: &CgroupLimit) -> Option<f64> {
+    tally.per_s(Some(limit.limited.op()), limit.limited.is_bytes())
+}
+
 /// The rate of all requests as a share of a limit, if they reached it.
 fn all_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     let beyond = segment.pressure_beyond();
-    let share = of_limit(limit, rate(&segment.tally, limit.limited)?);
+    let share = of_limit(limit, rate(&segment.tally, limit)?);
     let waited = beyond.is_some_and(|beyond| beyond > PRESSURE_BEYOND)
         || was_held(segment, limit.limited.op()) == Some(true);
     if share < AT_LIMIT.0 && waited {
         // A machine that stalls occasionally is at its limit in between: the median interval counts.
-        let each = segment.series.iter().map(|one| rate(one, limit.limited));
+        let each = segment.series.iter().map(|one| rate(one, limit));
         let mut rates = each.collect::<Option<Vec<f64>>>()?;
         rates.sort_by(f64::total_cmp);
-        let usual = of_limit(limit, *rates.get(rates.len() / 2)?);
-        return (AT_LIMIT.0..=AT_LIMIT.1).contains(&usual).then_some(usual);
+        return Some(of_limit(limit, *rates.get(rates.len() / 2)?)).filter(reached);
     }
     // If tasks wait most of the time for something other than the device, other programs may add
     // requests to those of a group at its limit.
     let others = beyond.is_some_and(|beyond| beyond > PRESSURE_ALONE);
     let most = if others { f64::INFINITY } else { AT_LIMIT.1 };
     (AT_LIMIT.0..=most).contains(&share).then_some(share)
+}
+
+/// Whether a share of a limit counts as the limit.
+fn reached(share: &f64) -> bool {
+    (AT_LIMIT.0..=AT_LIMIT.1).contains(share)
 }
 
 /// Requests that the group starts itself, as a share of its limit.
@@ -203,15 +202,16 @@ fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     let op = limit.limited.op();
     let per_s = |group: &IoGroup| per_s(limit, group);
     let users = segment.around.users.as_ref()?;
-    let reached = |share: &f64| (AT_LIMIT.0..=AT_LIMIT.1).contains(share);
     // Deferred writes that the kernel issues for a group count towards the group's limit, but are
     // not attributed to the group.
     let all_seen = op == OpKind::Read || !users.written_for_others();
     if let Some(own) = users.within(&limit.group, per_s) {
-        // Kernel threads start the requests that the limit delayed. All reads that they start are
-        // such requests.
-        let threads = users.groups.iter().filter(|group| group.kernel_thread);
-        let with_held = of_limit(limit, own + threads.map(per_s).sum::<f64>());
+        // Kernel threads start the requests that the limit delayed: all reads that they start, and
+        // the writes of the workers that release such requests. Other threads may write for other
+        // groups meanwhile, whose writes do not count towards this limit.
+        let released = users.releasing().filter(|_| op == OpKind::Write).map(per_s);
+        let held = released.unwrap_or_else(|| users.of_threads(per_s));
+        let with_held = of_limit(limit, own + held);
         if reached(&with_held) || op == OpKind::Read {
             return Some(with_held).filter(reached);
         }
@@ -221,13 +221,6 @@ fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
     }
     let shares = users.groups.iter().map(|group| of_limit(limit, per_s(group)));
     shares.filter(reached).min_by(|a, b| off(*a).total_cmp(&off(*b)))
-}
-
-/// Requests or bytes per second, as a limit counts them.
-fn rate(tally: &IntervalTotals, limited: LimitedIo) -> Option<f64> {
-    let op = tally.op(limited.op());
-    let sum = if limited.is_bytes() { op.bytes } else { op.requests };
-    sum.map(|sum| sum / tally.seconds.max(1e-9))
 }
 
 /// The volume's own log of the time that demand exceeded its provider's limits.
@@ -244,9 +237,8 @@ pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
              bursts wait for the limit.",
             percent(share)
         );
-        let weight = odds::of(Doubt::ProviderLog) * facts.states.all();
-        let doubt = Doubt::ProviderLog;
-        found.push(Explanation::weighed(Verdict::Capped, doubt, weight, because, decided_by));
+        let (doubt, all) = (Doubt::ProviderLog, facts.states.all());
+        found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
         return;
     }
     let claim = format!(
@@ -264,13 +256,7 @@ pub(super) fn provider(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             "At other times demand was below the limit, and requests may wait for the device.";
         let decided_by = "Check the latency in the seconds for which the log shows no excess \
                           demand.";
-        let doubt = Doubt::LimitPartOfTime;
-        found.push(Explanation::beside(
-            Verdict::Overloaded,
-            doubt,
-            LIMIT / 10.0,
-            because,
-            decided_by,
-        ));
+        let (doubt, weight) = (Doubt::LimitPartOfTime, LIMIT / 10.0);
+        found.push(Explanation::beside(Verdict::Overloaded, doubt, weight, because, decided_by));
     }
 }

@@ -12,22 +12,20 @@ const PRESSED: f64 = 0.005;
 /// Least share of reads: a program that mostly writes does not wait for its few reads.
 const READS: f64 = 0.1;
 
-pub(super) fn read_again(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn read_again(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(share) = segment.read_again() else { return };
+    let share = segment.read_again()?;
     let rival = (
         "The rereads may be from another disk.",
         "Observe again with more memory (memory.max of the group), or check \
          workingset_refault_file in its memory.stat.",
     );
     let (claim, fine) = (page_cache::read_again(segment, share), facts.states.fine());
-    found.push(
-        Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAgain, fine, claim, rival).with(&[(
-            "reread share of the bytes read",
-            share,
-            "share",
-        )]),
-    );
+    Some(Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAgain, fine, claim, rival).with(&[(
+        "reread share of the bytes read",
+        share,
+        "share",
+    )]))
 }
 
 impl Segment<'_> {

@@ -5,34 +5,30 @@ use crate::verdict::engine::{Explanation, Facts};
 use record::{Doubt, Verdict};
 
 /// The device was slow at another time under the same load.
-pub(super) fn comes_and_goes(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let Some(verdict) = facts.elsewhere.slow_at_another_time else { return };
+pub(super) fn comes_and_goes(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let verdict = facts.elsewhere.slow_at_another_time?;
     let because =
         "The device was slow under the same load at another time: the cause may be intermittent.";
     let decided_by = "Check the system log and SMART for that time, and observe for longer.";
-    let not_slow = facts.states.all() - facts.states.slow();
-    found.push(Explanation::beside(verdict, Doubt::ComesAndGoes, not_slow, because, decided_by));
+    let not_slow = facts.states.not_slow();
+    Some(Explanation::beside(verdict, Doubt::ComesAndGoes, not_slow, because, decided_by))
 }
 
 /// A constant rate inside a device that was as fast as its profile at every lower rate.
-pub(super) fn capped_inside(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let Some(pin) = facts.elsewhere.fast_below else { return };
+pub(super) fn capped_inside(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let pin = facts.elsewhere.fast_below?;
     let claim = format!(
-        "The {} stays at {} at any queue depth. Below that, the device is as fast as its profile \
-         predicts: the cap is in the device or below it.",
-        pin.what(),
-        pin.text()
+        "{} at any queue depth. Below that, the device is as fast as its profile predicts: the cap \
+         is in the device or below it.",
+        pin.stays()
     );
     let rival = (
         "The device may be slower only at high queue depths.",
         "Look up the provider's limit for this volume, or run a trial at that queue depth.",
     );
     let (doubt, looks_like) = (Doubt::SlowWhenDeep, facts.states.harmed());
-    found.push(Explanation::instead(Verdict::Capped, doubt, looks_like, claim, rival).with(&[(
-        "pinned at",
-        pin.per_s,
-        pin.unit(),
-    )]));
+    let found = Explanation::instead(Verdict::Capped, doubt, looks_like, claim, rival);
+    Some(found.with(&[("pinned at", pin.per_s, pin.unit())]))
 }
 
 /// Below a cap that another segment shows, requests wait no longer than that cap makes them wait.

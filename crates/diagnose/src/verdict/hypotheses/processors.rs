@@ -1,32 +1,31 @@
 //! Tests for programs and interrupts that wait for a CPU, or for the hypervisor to run the machine.
 
-use crate::verdict::causes::{BURST_BUSY, MOSTLY_IN_FLUSH};
+use crate::verdict::causes::BURST_BUSY;
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::{LONGER, MUCH_TO_SPARE, NEVER_IDLE, STEAL_MATTERS, Segment};
+use crate::verdict::other_causes::MOSTLY_IN_FLUSH;
 use crate::words::percent;
 use record::{Doubt, Verdict, format_nanos};
 
-pub(super) fn steal(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    if facts.segment.around.steal.is_none_or(|share| share <= STEAL_MATTERS) {
-        return;
-    }
+pub(super) fn steal(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    facts.segment.around.steal.filter(|share| *share > STEAL_MATTERS)?;
     let because = "The hypervisor took CPU time from this machine, which sees a completion only \
                    while it runs.";
     let decided_by = "Observe again on a machine without steal.";
     let slow = facts.states.slow();
-    found.push(Explanation::beside(Verdict::NotTheDisk, Doubt::Steal, slow, because, decided_by));
+    Some(Explanation::beside(Verdict::NotTheDisk, Doubt::Steal, slow, because, decided_by))
 }
 
-pub(super) fn full(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn full(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     if !segment.around.processors_full() || held_longer(segment) == Some(true) {
-        return;
+        return None;
     }
     let because = "The CPUs were saturated, and a request completes only when a CPU handles its \
                    interrupt.";
     let decided_by = "Observe again while the CPUs are idle.";
     let (doubt, slow) = (Doubt::ProcessorsFull, facts.states.slow());
-    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, decided_by));
+    Some(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, decided_by))
 }
 
 /// Whether requests take longer than waits for CPUs can explain: all tasks of the machine together
@@ -44,9 +43,11 @@ fn held_longer(segment: &Segment<'_>) -> Option<bool> {
 }
 
 /// Programs wait longer than the device takes, because they get no CPU to process completions.
-pub(super) fn answers_late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER);
-    let Some(waited) = waited.filter(|_| facts.segment.around.processors_full()) else { return };
+pub(super) fn answers_late(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let waited = facts.segment.waited_beyond().filter(|waited| waited.times >= LONGER)?;
+    if !facts.segment.around.processors_full() {
+        return None;
+    }
     let because = format!(
         "Programs wait {} for a request that the device completes in {}. The CPUs are saturated, \
          so programs process completions late.",
@@ -55,16 +56,13 @@ pub(super) fn answers_late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) 
     );
     let decided_by = "Observe again while the CPUs are idle.";
     let (doubt, fine) = (Doubt::ProcessorsFull, facts.states.fine());
-    found.push(Explanation::beside(Verdict::NotTheDisk, doubt, fine, because, decided_by));
+    Some(Explanation::beside(Verdict::NotTheDisk, doubt, fine, because, decided_by))
 }
 
 /// Bursts of programs that wait for a CPU and then submit their delayed requests at once.
-pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn late(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some((look, latency)) = segment.best_look().filter(|_| segment.around.processors_full())
-    else {
-        return;
-    };
+    let (look, latency) = segment.best_look().filter(|_| segment.around.processors_full())?;
     let saturation = segment.tally.iops() / look.max_iops;
     // Without a profile the maximum rate is unknown, but long idle times of the device are visible.
     // A queue that a program keeps up is not a burst.
@@ -73,7 +71,7 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         Some(_) => (!kept, BURST_BUSY),
         None => (saturation < MUCH_TO_SPARE, if kept { BURST_BUSY } else { NEVER_IDLE }),
     };
-    let Some(busy) = segment.busy().filter(|busy| spare && *busy < most) else { return };
+    let busy = segment.busy().filter(|busy| spare && *busy < most)?;
     let much = match look.own {
         Some(_) => format!("the device is busy only {} of the time", percent(busy)),
         None => format!("the rate is only {} of the maximum", percent(saturation)),
@@ -90,9 +88,6 @@ pub(super) fn late(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     let left = segment.around.idle.unwrap_or(0.0);
     let (doubt, over) = (Doubt::OwnBursts, facts.states.overloaded());
-    found.push(Explanation::instead(Verdict::NotTheDisk, doubt, over, claim, rival).with(&[(
-        "idle CPU time",
-        left,
-        "share",
-    )]));
+    let found = Explanation::instead(Verdict::NotTheDisk, doubt, over, claim, rival);
+    Some(found.with(&[("idle CPU time", left, "share")]))
 }

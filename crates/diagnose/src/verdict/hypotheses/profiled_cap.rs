@@ -13,20 +13,15 @@ const WAITS_FROM: f64 = 1.5;
 /// cap, and the same rate is observed again.
 const OVER_STATES: f64 = 50.0;
 
-pub(super) fn reached(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn reached(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some((look, latency)) = segment.best_look().filter(|_| segment.never_empties()) else {
-        return;
-    };
-    let Some((share, cap)) = segment
+    let (look, latency) = segment.best_look().filter(|_| segment.never_empties())?;
+    let (share, cap) = segment
         .cap_shares()
         .filter(|(share, _)| (AT_CAP..=ABOVE_CAP).contains(share))
-        .min_by(|a, b| (a.0 - 1.0).abs().total_cmp(&(b.0 - 1.0).abs()))
-    else {
-        return;
-    };
+        .min_by(|a, b| (a.0 - 1.0).abs().total_cmp(&(b.0 - 1.0).abs()))?;
     if latency < WAITS_FROM * look.unloaded_ns {
-        return;
+        return None;
     }
     let published =
         cap.published.as_ref().map_or(String::new(), |what| format!(", the limit of {what}"));
@@ -39,9 +34,9 @@ pub(super) fn reached(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let doubt = Doubt::ConstantRateAtMaximum;
     let decided_by =
         "Look up the volume's limits in its configuration, or raise them and rerun the same load.";
-    found.push(
+    Some(
         Explanation::weighed(Verdict::Capped, doubt, weight, claim, decided_by)
             .resting_on(RestsOn::Published)
             .with(&[("rate over the cap", share, "share")]),
-    );
+    )
 }

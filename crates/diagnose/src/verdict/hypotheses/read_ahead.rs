@@ -12,18 +12,18 @@ const IN_ORDER: f64 = 0.6;
 const READS: f64 = 0.8;
 const ONE: f64 = 1.3;
 
-pub(super) fn off(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn off(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(share) = segment.read_ahead_off() else { return };
+    let share = segment.read_ahead_off()?;
     let rival = (
         "The program may itself read in pieces of that size with direct I/O.",
         "Set read_ahead_kb=128 and compare the reader's throughput.",
     );
     let (claim, fine) = (page_cache::read_ahead_off(share), facts.states.fine());
-    found.push(
+    Some(
         Explanation::instead(Verdict::NotTheDisk, Doubt::ReadAheadOff, fine, claim, rival)
             .with(&[("sequential share of the reads", share, "share")]),
-    );
+    )
 }
 
 impl Segment<'_> {

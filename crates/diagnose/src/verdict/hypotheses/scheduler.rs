@@ -94,24 +94,21 @@ pub(super) fn starves(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 
 /// A scheduler that serves by weight or class, or that was absent when the profile was made: waits
 /// in it look like a slow or saturated device.
-pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn may_hold(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(scheduler) = segment.scheduler() else { return };
-    let was = segment.changed.iter().find(|changed| changed.what == model::SCHEDULER);
-    let was = was.and_then(|was| was.a.as_ref());
+    let scheduler = segment.scheduler()?;
+    let mut changed = segment.machines.0.changed.iter();
+    let was = changed.find(|one| one.what == model::SCHEDULER).and_then(|one| one.a.as_ref());
     let harmed = facts.states.harmed();
     if !segment.may_wait(|traced| traced.queue_ns) {
-        if let Some(was) = was {
-            let because = format!(
-                "The I/O scheduler is {scheduler} and was {was} when the profile was made: it \
-                 dispatches requests from a separate thread, and these counters include that \
-                 delay."
-            );
-            let decided_by = "Observe again with the profile's scheduler.";
-            let (fine, doubt) = (facts.states.name_of_fine(), Doubt::SchedulerChanged);
-            found.push(Explanation::beside(fine, doubt, harmed, because, decided_by));
-        }
-        return;
+        let because = format!(
+            "The I/O scheduler is {scheduler} and was {} when the profile was made: it dispatches \
+             requests from a separate thread, and these counters include that delay.",
+            was?
+        );
+        let decided_by = "Observe again with the profile's scheduler.";
+        let (fine, doubt) = (facts.states.name_of_fine(), Doubt::SchedulerChanged);
+        return Some(Explanation::beside(fine, doubt, harmed, because, decided_by));
     }
     let (doubt, because) = match was {
         Some(was) => (
@@ -128,7 +125,7 @@ pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
                  may wait in it for another's, and these counters include that wait."
             ),
         ),
-        None => return,
+        None => return None,
     };
     let decided_by = if segment.around.traced.is_some() {
         "Observe again with the profile's scheduler."
@@ -136,5 +133,5 @@ pub(super) fn may_hold(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         "Run as root: the tracer measures the wait before requests reach the device. Or observe \
          again with the profile's scheduler."
     };
-    found.push(Explanation::beside(Verdict::Capped, doubt, harmed, because, decided_by));
+    Some(Explanation::beside(Verdict::Capped, doubt, harmed, because, decided_by))
 }

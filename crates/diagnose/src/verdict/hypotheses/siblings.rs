@@ -38,13 +38,9 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         let doubt = Doubt::PlaceOnMember;
         found.push(Explanation::beside(Verdict::NotTheDisk, doubt, weight, because, decided_by));
     }
-    super::hidden::below_of(facts, weight, found);
+    found.extend(super::hidden::below_of(facts, weight));
     if let Some(pin) = facts.segment.pin() {
-        let because = format!(
-            "The {} is the same in every interval ({}), as behind a cap.",
-            pin.what(),
-            pin.text()
-        );
+        let because = format!("{}, as behind a cap.", pin.same());
         let decided_by = "Look for a limit at that rate (provider, control group), or run a trial \
                           on this member alone at another rate.";
         let doubt = Doubt::ConstantRateSlow;
@@ -53,15 +49,13 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
 }
 
 /// A loop device whose file is on a capped disk.
-pub(super) fn capped_below(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
-    let Some((claim, rests_on)) = &facts.elsewhere.capped_below else { return };
+pub(super) fn capped_below(facts: &Facts<'_, '_>) -> Option<Explanation> {
+    let (claim, rests_on) = facts.elsewhere.capped_below.clone()?;
     let decided_by =
         "Raise the limit of the device that stores this device's file, then repeat the test.";
-    let (doubt, weight) = (Doubt::CapBelow, SIBLINGS);
-    found.push(
-        Explanation::weighed(Verdict::Capped, doubt, weight, claim.clone(), decided_by)
-            .resting_on(rests_on.clone()),
-    );
+    let doubt = Doubt::CapBelow;
+    let found = Explanation::weighed(Verdict::Capped, doubt, SIBLINGS, claim, decided_by);
+    Some(found.resting_on(rests_on))
 }
 
 /// A healthy member, while the array waits for another one.

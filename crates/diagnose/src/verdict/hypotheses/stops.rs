@@ -4,9 +4,9 @@ use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::judgement::RestsOn;
 use record::{Doubt, Verdict, format_iops};
 
-pub(super) fn above_the_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn above_the_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(stops) = segment.stops else { return };
+    let stops = segment.stops?;
     let claim = format!(
         "The programs stopped in {} of {} intervals: the device was idle while tasks waited for \
          I/O. At other times it serves {}. Something above the device stops them.",
@@ -20,8 +20,8 @@ pub(super) fn above_the_device(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
          frozen groups and frozen file systems.",
     );
     let all = facts.states.all();
-    found.push(
+    Some(
         Explanation::instead(Verdict::Capped, Doubt::Stops, all, claim, rival)
             .resting_on(RestsOn::IdleWaits(stops.waited)),
-    );
+    )
 }

@@ -13,18 +13,17 @@ const PLENTY: u64 = 32;
 /// More tags pay off if they raise the profile's rate by at least this factor.
 const PAYS: f64 = 1.2;
 
-pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn all_in_use(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(tags) = segment.facts.and_then(|facts| facts.nr_requests) else { return };
-    let Some(present) = segment.full_tags() else { return };
+    let tags = segment.facts?.nr_requests?;
+    let present = segment.full_tags()?;
     let at_device = segment.tally.concurrency().unwrap_or(0.0);
-    let by_program = segment.waiting_above();
     let pays = facts.states.measure.as_ref().is_none_or(|measure| measure.saturation * PAYS < 1.0);
     // A program that submits one request after another stops at the first that waits.
     let least = WAITING_MIN * segment.busy().unwrap_or(1.0);
-    let Some(waiting) = by_program.filter(|waiting| *waiting >= least) else { return };
+    let waiting = segment.waiting_above().filter(|waiting| *waiting >= least)?;
     if tags > PLENTY || !pays {
-        return;
+        return None;
     }
     let claim = if waiting >= at_device {
         let program_ns = segment.tally.iops().max(1e-9).recip() * (waiting + at_device) * 1e9;
@@ -48,7 +47,7 @@ pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         "Raise nr_requests (echo 256 > /sys/block/.../queue/nr_requests) and compare the rate.",
     );
     let looks_like = facts.states.all();
-    found.push(
+    Some(
         Explanation::instead(Verdict::Capped, Doubt::FullTags, looks_like, claim, rival)
             .resting_on(RestsOn::Tags(tags))
             .with(&[
@@ -56,5 +55,5 @@ pub(super) fn all_in_use(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
                 ("requests that wait above it", waiting, ""),
                 ("busy", segment.tally.utilization().unwrap_or(NEVER_IDLE), "share"),
             ]),
-    );
+    )
 }

@@ -27,7 +27,7 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let Some(tail) = facts.segment.perhaps_long_tail() else { return };
     let because = sentence(tail);
     let fine = facts.states.fine();
-    let not_slow = facts.states.all() - facts.states.slow();
+    let not_slow = facts.states.not_slow();
     if !tail.is_alike() {
         let because = format!("{because} The profile has too few requests to show the usual tail.");
         let decided_by =

@@ -44,14 +44,12 @@ pub(super) fn before_the_counters(facts: &Facts<'_, '_>, found: &mut Vec<Explana
 }
 
 /// Tasks wait for I/O just when a healthy device has less to do.
-pub(super) fn while_idle(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn while_idle(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     let waits = IdleWaits::of(segment.series, &segment.around.io_some_each);
     // Waits for flushes are waits for the device, but neither its latency nor its busy time includes them.
     let reliable = segment.known.busy && segment.many_flushes().is_none();
-    let Some(IdleWaits { quiet, busy, beyond }) = waits.filter(|_| reliable) else {
-        return;
-    };
+    let IdleWaits { quiet, busy, beyond } = waits.filter(|_| reliable)?;
     let claim = format!(
         "The device is as fast as it should be, but something above it delays requests at times. \
          While the device was busy {}, tasks waited for I/O {} of the time. While it was busy \
@@ -67,18 +65,16 @@ pub(super) fn while_idle(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
          of the processes that wait.",
     );
     let fine = facts.states.fine();
-    found.push(
+    Some(
         Explanation::instead(Verdict::Capped, Doubt::IdleWaits, fine, claim, rival)
             .resting_on(RestsOn::IdleWaits(beyond)),
-    );
+    )
 }
 
 /// Tasks wait for I/O longer than the device is busy.
-pub(super) fn pressure(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn pressure(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some(beyond) = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_AT_ALL) else {
-        return;
-    };
+    let beyond = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_AT_ALL)?;
     // A device with a high load explains most of the tasks' waits itself.
     let busy = facts.states.measure.as_ref().is_some_and(|measure| measure.saturation >= 0.5);
     let odds =
@@ -89,13 +85,7 @@ pub(super) fn pressure(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         percent(segment.around.io_some.unwrap_or(0.0)),
         percent(segment.tally.utilization().unwrap_or(0.0))
     );
-    let weight = odds * (facts.states.all() - facts.states.slow());
+    let weight = odds * facts.states.not_slow();
     let decided_by = "Check the control-group limits of the processes that wait.";
-    found.push(Explanation::weighed(
-        Verdict::Capped,
-        Doubt::IoPressure,
-        weight,
-        because,
-        decided_by,
-    ));
+    Some(Explanation::weighed(Verdict::Capped, Doubt::IoPressure, weight, because, decided_by))
 }

@@ -5,7 +5,7 @@ use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::{NEVER_IDLE, Segment};
 use crate::verdict::judgement::RestsOn;
 use crate::verdict::notes;
-use record::{Doubt, format_bytes, format_nanos};
+use record::{Doubt, Verdict, format_bytes, format_nanos};
 
 /// Mean dirty bytes as a share of the limit from which programs are throttled. The mean is below
 /// the limit, because each write-out makes room for a moment.
@@ -20,10 +20,10 @@ const HARDLY_READ: f64 = 0.05;
 /// Least share of writes among the requests.
 const WRITES_SHARE: f64 = 0.5;
 
-pub(super) fn for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn for_nobody(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     if !notes::is_write_back(segment) || at_limit(segment).is_some() {
-        return;
+        return None;
     }
     let claim = format!(
         "The page cache is writing back: its requests queue behind each other, which explains a \
@@ -35,32 +35,30 @@ pub(super) fn for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         "Measure latency in the program, or check the tracer's list of processes.",
     );
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
-    found.push(Explanation::instead(fine, Doubt::WriteBack, over, claim, rival));
+    Some(Explanation::instead(fine, Doubt::WriteBack, over, claim, rival))
 }
 
 /// Without a profile: a queue of writes alone, if the source does not show whether it comes from
 /// the page cache.
-pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     let writes = segment.tally.read_share().is_some_and(|reads| reads <= HARDLY_READ);
     if !writes || !segment.is_unprofiled() || segment.around.writeback_bytes.is_some() {
-        return;
+        return None;
     }
     let claim = "Only writes are in flight. They may be write-back from the page cache, for which \
                  no program waits; this source does not show that.";
     let decided_by = "Check the pages under write-back (Writeback in /proc/meminfo), or measure \
                       latency in the program.";
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
-    found.push(Explanation::weighed(fine, Doubt::WriteBack, MORE_OFTEN * over, claim, decided_by));
+    Some(Explanation::weighed(fine, Doubt::WriteBack, MORE_OFTEN * over, claim, decided_by))
 }
 
 /// Programs are throttled although the device has spare time: the limit is too low for it.
-pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+pub(super) fn limit(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let Some((waits, limit)) = at_limit(segment) else { return };
-    if segment.busy().is_none_or(|busy| busy >= NEVER_IDLE) {
-        return;
-    }
+    let (waits, limit) = at_limit(segment)?;
+    segment.busy().filter(|busy| *busy < NEVER_IDLE)?;
     let stops = format!(
         "The kernel pauses programs that write when {} of data is dirty (halfway between \
          vm.dirty_background_bytes and vm.dirty_bytes, or the corresponding ratios)",
@@ -78,11 +76,11 @@ pub(super) fn limit(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         "Raise the limit (sysctl vm.dirty_bytes) and see whether the programs write more.",
     );
     let all = facts.states.all();
-    found.push(
-        Explanation::instead(record::Verdict::Capped, Doubt::WriteBackLimit, all, claim, rival)
+    Some(
+        Explanation::instead(Verdict::Capped, Doubt::WriteBackLimit, all, claim, rival)
             .resting_on(RestsOn::WriteBack(limit as u64))
             .with(&[("bytes that wait to be written", waits, "B"), ("limit", limit, "B")]),
-    );
+    )
 }
 
 /// Dirty bytes and the limit that throttles programs, if the limit is reached. A sample rarely falls on the moment

@@ -60,14 +60,16 @@ fn eight_writers_are_one_neighbour_though_each_is_small_and_the_disk_does_what_i
     let episode = found(&[&READER, &WRITERS, &JOURNAL]);
     assert_eq!(episode.verdict, Verdict::Healthy, "{episode:#?}");
     let because = rival(&episode, Verdict::Overloaded).unwrap();
-    for words in
-        ["fio ×8 in /user.slice has 100 % of the flushes and", "840 fsyncs/s", "60 % of the writes"]
-    {
+    for words in [
+        "fio (8 processes) in /user.slice has 100 % of the flushes and",
+        "840 fsyncs/s",
+        "60 % of the writes",
+    ] {
         assert!(because.contains(words), "{because}");
     }
     assert!(has_cause(&episode, CauseCode::Neighbour), "{episode:#?}");
     let journal = rival(&episode, Verdict::NotTheDisk).unwrap();
-    assert!(journal.contains("journal") && journal.contains("fio ×8"), "{journal}");
+    assert!(journal.contains("journal") && journal.contains("fio (8 processes)"), "{journal}");
     assert_eq!(episode.groups.len(), 3);
     // A program alone has no neighbour, not even the journal that writes on its behalf.
     let alone = found(&[&WRITERS, &JOURNAL]);
@@ -75,7 +77,10 @@ fn eight_writers_are_one_neighbour_though_each_is_small_and_the_disk_does_what_i
     // Writers of the same program as the reader are distinguished by their fsyncs.
     let twin = Program { name: "fio", ..READER };
     let because = found(&[&twin, &WRITERS]);
-    assert!(rival(&because, Verdict::Overloaded).unwrap().contains("fio ×8"), "{because:#?}");
+    assert!(
+        rival(&because, Verdict::Overloaded).unwrap().contains("fio (8 processes)"),
+        "{because:#?}"
+    );
     // No program waits for a few fsyncs.
     let calm = Program { fsyncs: 0, ..WRITERS };
     assert_eq!(rival(&found(&[&READER, &calm]), Verdict::NotTheDisk), None);

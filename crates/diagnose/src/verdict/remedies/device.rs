@@ -1,0 +1,280 @@
+//! Remedies for the device or a layer above it, and for arrays.
+
+use super::{Fixes, Row, row};
+use crate::verdict::judgement::RestsOn;
+use crate::words::percent;
+use record::{Cause, CauseCode, Change, Strategy, format_bytes};
+
+/// Proposed dirty limit if the current one is lower: a second of a fast disk's writes.
+const DIRTY_BYTES: u64 = 512 << 20;
+/// Share of limited requests from which a limit applies to the whole load.
+const ALL_LIMITED: f64 = 0.9;
+
+pub(super) static ROWS: [Row; 14] = [
+    row(
+        Strategy::Restore,
+        &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
+        Fixes::Device,
+        |_| {
+            let action = "Find out what became slower: check SMART, the system log (retries, a \
+                          rebuild or scrub), the firmware, and neighbours on shared storage. Run \
+                          `halfpower check` on the quiet device: if the device itself is slow, \
+                          replace it or move the data.";
+            Some((action.to_owned(), Some(Change::AsProfiled)))
+        },
+    ),
+    row(Strategy::Restore, &[CauseCode::WritesSlower], Fixes::Device, |_| {
+        let action = "Find out why writes became slow: write cache off, partial writes, a drive \
+                      without free blocks (trim), a rebuilding array. `halfpower check` on the \
+                      quiet device shows whether the device or the load is the cause. If it is \
+                      the device, replace it.";
+        Some((action.to_owned(), Some(Change::AsProfiled)))
+    }),
+    Row {
+        unpredicted: "no counter shows what a volume does to a request",
+        words: [
+            "the volume does more than pass requests on",
+            "time to investigate",
+            "compare latencies: the volume's should fall to that of its devices",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::VolumeHolds], Fixes::Device, |_| {
+            let action = "Find out what the volume does to requests (`dmsetup table`, `dmsetup \
+                          status`, /proc/mdstat): encryption on saturated CPUs, a thin pool or \
+                          snapshot that copies, a cache, a rebuild, a path failover, a delay.";
+            Some((action.to_owned(), None))
+        })
+    },
+    Row {
+        unpredicted: "no counter shows how the array's own requests mix with those of programs",
+        words: [
+            "the programs wait for the array's own work",
+            "the array lacks redundancy for longer",
+            "watch latency, which should fall within seconds; /proc/mdstat or `btrfs balance \
+             status` shows the slower pace",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::ArrayRebuilds], Fixes::Array, |_| {
+            let action = "Let the array finish, or slow down its own work while programs need the \
+                          disks: /sys/block/mdX/md/sync_speed_max (KiB per second), `btrfs \
+                          balance pause`.";
+            Some((action.to_owned(), None))
+        })
+    },
+    Row {
+        unpredicted: "the share that the missing member would serve depends on where the data is",
+        words: [
+            "the member is lost for good, not just until a reboot",
+            "a disk, and hours of rebuilding that slow the other disks",
+            "check that /proc/mdstat or `btrfs device usage` shows all members",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::ArrayDegraded], Fixes::Array, |case| {
+            // An array that rebuilds has its new member already.
+            let rebuilds = |cause: &Cause| cause.code == CauseCode::ArrayRebuilds;
+            if case.judged.causes.iter().any(rebuilds) {
+                return None;
+            }
+            let action = "Replace the missing member first: another failure may lose data (`mdadm \
+                          --manage /dev/mdX --add`, `btrfs replace`).";
+            Some((action.to_owned(), None))
+        })
+    },
+    Row {
+        unpredicted: "the mean hardly changes; no model explains the slowest requests",
+        words: [
+            "the device, or a layer below it, stalls by itself",
+            "time to investigate",
+            "compare the tail under this load with the profile",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::StandsStill], Fixes::Device, |_| {
+            let action = "Find the cause of the stalls: resets and time-outs in the system log, \
+                          discards (fstrim, mount option discard), garbage collection in a full \
+                          SSD, a limit whose credit is used up, a snapshot or a neighbour below a \
+                          virtual disk. `halfpower watch`, run as root, shows when the device \
+                          stalls.";
+            Some((action.to_owned(), None))
+        })
+    },
+    Row {
+        unpredicted: "this member has no profile that could predict its latency",
+        words: [
+            "this member can be as fast as its siblings",
+            "time to investigate, or a new device",
+            "compare its latency with its siblings': it should match, and the total rate should \
+             grow",
+        ],
+        ..row(Strategy::Restore, &[CauseCode::SlowestMember], Fixes::Device, |_| {
+            let action = "Find out why this member is slower than its siblings: check the system \
+                          log, SMART, a limit on this member alone (control group, provider), its \
+                          path, or the device that holds its file. If the member itself is slow, \
+                          replace it.";
+            Some((action.to_owned(), None))
+        })
+    },
+    Row {
+        words: [
+            "read-modify-write causes all of the slowness",
+            "a change to the program's record size, or new partitions",
+            "write whole blocks and compare the latency",
+        ],
+        ..row(Strategy::Alignment, &[CauseCode::PartialBlocks], Fixes::Device, |case| {
+            let block = case.segment.facts?.physical_block_bytes?;
+            let action = format!(
+                "Write whole, aligned blocks of {} (partition start, record size).",
+                format_bytes(block)
+            );
+            Some((action, Some(Change::AsProfiled)))
+        })
+    },
+    Row {
+        unpredicted: "the profile was made behind the same limit, or programs outside the group \
+                      use the disk",
+        words: [
+            "programs need more than the limit allows",
+            "a larger or faster volume costs more",
+            "watch the rate: it should rise above the old limit",
+        ],
+        by_rate: true,
+        ..row(
+            Strategy::RaiseCap,
+            &[
+                CauseCode::CgroupLimit,
+                CauseCode::ProviderLimit,
+                CauseCode::WaitsAbove,
+                CauseCode::PinnedRate,
+            ],
+            Fixes::Device,
+            |case| {
+                let action = match &case.judged.judgement.rests_on {
+                    RestsOn::Limit(limit) => {
+                        let (what, per_s, group) =
+                            (limit.limited.key(), limit.limit_per_s, &limit.group);
+                        format!("Raise {what}={per_s} of the control group {group:?}.")
+                    }
+                    RestsOn::VolumeLog => {
+                        let over = case.segment.around.over_limit?;
+                        format!(
+                            "Raise the provider's limit on the {} (another volume type, more \
+                             provisioned performance, a larger machine).",
+                            over.largest().0
+                        )
+                    }
+                    _ => "Find the cap (control group, provider's volume type, hypervisor) and \
+                          raise it."
+                        .to_owned(),
+                };
+                // A profile made behind the same limit does not show what lies beyond it. The
+                // effect on a load that belongs only partly to the group cannot be predicted.
+                let known = !case.segment.is_at_cap();
+                let beyond = known
+                    && match &case.judged.judgement.rests_on {
+                        RestsOn::Published => false,
+                        RestsOn::Limit(limit) => {
+                            let tally = &case.segment.tally;
+                            tally.op(limit.limited.op()).count() >= ALL_LIMITED * tally.all.count()
+                        }
+                        _ => true,
+                    };
+                Some((action, beyond.then_some(Change::Uncapped)))
+            },
+        )
+    },
+    Row {
+        unpredicted: "no counter shows how much the programs would write without the limit",
+        words: [
+            "the programs write more than the limit allows",
+            "a crash loses more unwritten data",
+            "watch the programs: they should write more per second and keep the device busier",
+        ],
+        ..row(Strategy::RaiseCap, &[CauseCode::WriteBackLimit], Fixes::Device, |case| {
+            let RestsOn::WriteBack(limit) = case.judged.judgement.rests_on else { return None };
+            let action = format!(
+                "Allow more dirty data: sysctl vm.dirty_bytes={} and vm.dirty_background_bytes={} \
+                 (programs now pause at {}).",
+                DIRTY_BYTES,
+                DIRTY_BYTES / 4,
+                format_bytes(limit)
+            );
+            (limit < DIRTY_BYTES).then_some((action, None))
+        })
+    },
+    Row {
+        unpredicted: "no counter shows what a page cache of another size would serve",
+        words: [
+            "the data that is read again fits in the added memory",
+            "memory, which other programs then lack",
+            "check workingset_refault_file in /proc/vmstat or in the group's memory.stat: it \
+             should stop growing",
+        ],
+        ..row(Strategy::HostCache, &[CauseCode::MemoryShort], Fixes::Device, |case| {
+            let share = case.segment.read_again()?;
+            let what = match case.segment.short_group() {
+                Some(limit) => format!(
+                    "Raise the memory of the control group {:?} (now {})",
+                    limit.group,
+                    format_bytes(limit.limit_bytes)
+                ),
+                None => "Give the page cache more memory".to_owned(),
+            };
+            Some((
+                format!(
+                    "{what}: {} of the bytes read had been evicted from the page cache and were \
+                     read again.",
+                    percent(share)
+                ),
+                None,
+            ))
+        })
+    },
+    Row {
+        unpredicted: "no profile has reads of the resulting size",
+        words: [
+            "the program reads through the page cache",
+            "memory, and wasted reads where access is random",
+            "watch the reader: its requests and throughput should grow",
+        ],
+        ..row(Strategy::ReadAhead, &[CauseCode::ReadAheadOff], Fixes::Device, |case| {
+            let disk = &case.segment.facts?.disk;
+            let action = format!(
+                "Enable read-ahead: echo 128 > /sys/block/{disk}/queue/read_ahead_kb (now \
+                         0)."
+            );
+            Some((action, None))
+        })
+    },
+    Row {
+        unpredicted: "the device was not measured at a higher queue depth under this load",
+        words: [
+            "the device can serve more requests in parallel than it gets",
+            "requests wait in the device, where the scheduler can no longer order them",
+            "watch the rate: it should rise, and programs should wait less at the same queue \
+             depth",
+        ],
+        ..row(Strategy::MoreTags, &[CauseCode::TagsInUse], Fixes::Device, |case| {
+            let device = case.segment.facts?;
+            let RestsOn::Tags(tags) = case.judged.judgement.rests_on else { return None };
+            let action = format!(
+                "Give the device more requests at once: echo 256 > /sys/block/{}/queue/nr_requests \
+                 (now {tags}).",
+                device.disk
+            );
+            Some((action, None))
+        })
+    },
+    Row {
+        unpredicted: "how the other programs then affect these requests is unknown",
+        words: [
+            "no program depends on its share in the scheduler",
+            "the programs that the scheduler favours lose their priority",
+            "check with the tracer: the wait before requests reach the device should disappear",
+        ],
+        ..row(Strategy::Scheduler, &[CauseCode::SchedulerHolds], Fixes::Device, |case| {
+            let now = case.segment.facts?.scheduler.as_deref()?;
+            let others = ["none", "mq-deadline"].into_iter().filter(|other| *other != now);
+            let others = others.collect::<Vec<_>>().join(" or ");
+            let action = format!(
+                "Give the waiting program a larger share: a higher weight (io.bfq.weight), a \
+                 higher I/O class (ionice; not idle), or the scheduler {others} instead of {now}."
+            );
+            Some((action, None))
+        })
+    },
+];
