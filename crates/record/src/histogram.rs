@@ -8,6 +8,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// log2 of the buckets per power of two.
 const SUB_BITS: u32 = 6;
@@ -103,12 +104,26 @@ impl HistogramSnapshot {
     /// The histogram of both sets of values.
     #[must_use]
     pub fn merged(&self, other: &Self) -> Self {
-        let mut buckets: std::collections::BTreeMap<u32, u64> =
-            self.buckets.iter().copied().collect();
-        for &(index, count) in &other.buckets {
-            let sum = buckets.entry(index).or_default();
-            *sum = sum.saturating_add(count);
+        let (mut one, mut two) = (&self.buckets[..], &other.buckets[..]);
+        let mut buckets = Vec::with_capacity(one.len() + two.len());
+        // The lower of the first buckets of what remains is the next, or both are.
+        loop {
+            match (one, two) {
+                ([], rest) | (rest, []) => {
+                    buckets.extend_from_slice(rest);
+                    return Self { buckets };
+                }
+                (&[(index, count), ref after @ ..], &[(other, more), ref after_other @ ..]) => {
+                    let sum = match index.cmp(&other) {
+                        Ordering::Less => count,
+                        Ordering::Equal => count.saturating_add(more),
+                        Ordering::Greater => more,
+                    };
+                    buckets.push((index.min(other), sum));
+                    one = if index <= other { after } else { one };
+                    two = if other <= index { after_other } else { two };
+                }
+            }
         }
-        Self { buckets: buckets.into_iter().collect() }
     }
 }

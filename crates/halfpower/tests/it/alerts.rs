@@ -3,9 +3,10 @@
 //!
 //! Each disk is profiled by `check` and loaded by `diagnose --load`, as a user does with a simulated device.
 //! Its counters pass sample by sample through `live::Judge` and the exporter's own text, so Prometheus
-//! receives what a scrape would give. A normal test runs some disks for two minutes;
+//! receives what a scrape would give. A normal test runs some disks for a minute;
 //! `HALFPOWER_PROVE=1 cargo test` runs all of them for an hour.
 
+use crate::program::profiled_into;
 use anyhow::{Context as _, Result, ensure};
 use diagnose::ProfileSet;
 use diagnose::observe::Sample;
@@ -29,7 +30,7 @@ const HOUR_S: u64 = 3600;
 /// Length of the recording of the disk in its profiled state.
 const BEFORE_S: u64 = 10;
 /// Length of the recording in a normal test. The alert for a slow disk fires after half a minute.
-const SHORT_S: u64 = 120;
+const SHORT_S: u64 = 60;
 
 /// A disk: its name, the device when profiled and now, its loads, and the alert that must fire.
 struct Disk {
@@ -166,7 +167,7 @@ fn observed(disk: &Disk, seconds: u64) -> Result<(Profile, Observation)> {
         run(&words, loads)?;
         Ok(Store::open_existing(&database)?.document("last")?)
     };
-    run(&["check", &format!("sim:{}", disk.profiled)], &[])?;
+    profiled_into(&database, &format!("sim:{}", disk.profiled));
     // With the description of the profiled device, by which the profile is found.
     let before = observe(disk.profiled, &disk.loads[..1], BEFORE_S)?;
     let observation =

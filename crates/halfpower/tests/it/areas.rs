@@ -1,6 +1,7 @@
 //! A check measures several files of a disk, and reports if they differ.
 
 use crate::program::{found, halfpower, halfpower_in, profile};
+use crate::traps::noise;
 use record::{AreaSpread, FindingCode, Locality, MeasuredArea, OpKind, TestFile, Trial, Written};
 use std::collections::BTreeSet;
 use testkit::{disk_folder, requires};
@@ -44,12 +45,11 @@ fn files_that_differ_are_told_with_both_and_those_that_chance_parts_are_not() {
 fn a_check_of_a_directory_visits_six_files_and_one_that_is_there_and_changes_nothing_of_it() {
     requires!(Disk);
     let (folder, kept) = (disk_folder().unwrap(), tempfile::tempdir().unwrap());
-    let own: Vec<u8> =
-        (0..64u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let own = noise(64 << 20);
     std::fs::write(folder.path().join("own"), &own).unwrap();
     let database = kept.path().join("kept.db");
     let words =
-        format!("check . --size 384m --budget 20s --file own --json --db {}", database.display());
+        format!("check . --size 384m --budget 6s --file own --json --db {}", database.display());
     let ended = halfpower_in(folder.path(), &words);
     let profile = ended.profile();
     assert!(ended.code == Some(0) || ended.code == Some(1), "{ended:?}");

@@ -1,7 +1,7 @@
 //! Caps that a check finds, and rates that fall during a load.
 
-use crate::program::{Outcome, found, halfpower, profile, program, run};
-use record::{FindingCode, StepCause};
+use crate::program::{Outcome, found, halfpower, profile, profiled_into, program, run};
+use record::{FindingCode, Profile, StepCause};
 use std::path::Path;
 
 fn diagnosed(folder: &Path, device: &str, load: &str) -> Outcome {
@@ -12,12 +12,15 @@ fn diagnosed(folder: &Path, device: &str, load: &str) -> Outcome {
 
 #[test]
 fn a_check_names_the_caps_of_a_cloud_volume_and_a_diagnosis_says_when_they_hold() {
-    let folder = tempfile::tempdir().unwrap();
-    let database = folder.path().join("db").display().to_string();
-    let check =
-        |device: &str| halfpower(&format!("check {device} --db {database}")).expect(0).stdout;
-    let page = check("sim:cloud");
-    let [requests, bytes] = profile(0, "sim:cloud").caps.try_into().expect("two caps");
+    let check = |device: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("db");
+        let profile = profiled_into(&database, device).profile();
+        let page = halfpower(&format!("show last --db {}", database.display())).expect(0).stdout;
+        (folder, profile, page)
+    };
+    let (_, cloud, page) = check("sim:cloud");
+    let [requests, bytes] = cloud.caps.try_into().expect("two caps");
     assert!(
         page.contains(&format!("Capped at {} and {}.", requests.text(), bytes.text())),
         "{page}"
@@ -29,8 +32,7 @@ fn a_check_names_the_caps_of_a_cloud_volume_and_a_diagnosis_says_when_they_hold(
     assert!(page.contains("[cap_met]") && page.contains("gp3"), "{page}");
     // Also a cap that no vendor publishes.
     let own = "sim:cloud,service=600us,iops=2600,throughput=77MiB/s";
-    let page = check(own);
-    let caps = profile(0, own).caps;
+    let (folder, Profile { caps, .. }, page) = check(own);
     assert_eq!(caps.iter().map(|cap| cap.bytes).collect::<Vec<_>>(), [false, true], "{page}");
     for (cap, truth) in caps.iter().zip([2_600.0, 77.0 * 1_048_576.0]) {
         assert!((cap.per_s.value / truth - 1.0).abs() < 0.01 && cap.op.is_none(), "{cap:?}");

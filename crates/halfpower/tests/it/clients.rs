@@ -1,6 +1,7 @@
 //! Tests one load from several machines, whose agents are children of this test.
 
 use crate::program::{Outcome, Running, found, halfpower_in, program};
+use crate::traps::noise;
 use record::{EndedBy, FindingCode, LostKind, TargetSharing, Trial};
 use std::path::Path;
 use std::time::Duration;
@@ -15,8 +16,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let folder = disk_folder().unwrap();
-        let bytes: Vec<u8> = (0..1u32 << 22).flat_map(u32::to_ne_bytes).collect();
-        std::fs::write(folder.path().join("big"), bytes).unwrap();
+        std::fs::write(folder.path().join("big"), noise(16 << 20)).unwrap();
         Self { folder }
     }
 
@@ -163,7 +163,10 @@ fn a_client_of_another_version_is_refused_with_what_to_do() {
     let hello = r#"{"hello":{"protocol":1,"version":"0.0.9","hostname":"b","boot":null,"default_engine":true}}"#;
     stage.script(
         "b",
-        &format!("read line; printf '#halfpower {} %s\\n' '{hello}'; exec sleep 9", hello.len()),
+        &format!(
+            "read line; printf '#halfpower {} %s\\n' '{hello}'; exec cat > /dev/null",
+            hello.len()
+        ),
     );
     let outcome = stage.run("--hosts a,b --runtime 1s");
     let said = outcome.expect(4).stderr;

@@ -176,7 +176,7 @@ fn a_cost_fit_of_a_disk_says_what_its_buffered_costs_leave_out() {
     for (rw, word) in [("read", "reads from the disk into the cache"), ("randwrite", "write-back")]
     {
         let words = format!(
-            "run {} --size 16m --runtime 1s --rw {rw} --no-save --cost-fit --json",
+            "run {} --size 16m --runtime 400ms --rw {rw} --no-save --cost-fit --json",
             folder.path().display()
         );
         let ended = halfpower(&words);
@@ -194,7 +194,7 @@ fn a_cost_fit_has_both_cache_modes_and_a_break_even_or_why_there_is_none() {
     let file = folder.path().join("fit.json");
     let database = folder.path().join("h.db");
     let words = format!(
-        "run {} --size 16m --runtime 1s --ioengine sync --cost-fit --output {} --db {}",
+        "run {} --size 16m --runtime 400ms --ioengine sync --cost-fit --output {} --db {}",
         folder.path().display(),
         file.display(),
         database.display()

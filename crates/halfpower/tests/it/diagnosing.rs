@@ -1,6 +1,6 @@
 //! `diagnose`, tested from outside: simulated devices with a known truth, files, and the output.
 
-use crate::program::{Outcome, halfpower, program, run};
+use crate::program::{Outcome, halfpower, profiled_into, program, run};
 use record::{CauseCode, Diagnosis, Episode, Strategy, Verdict};
 use std::path::Path;
 use tempfile::TempDir;
@@ -10,8 +10,7 @@ const EIGHT: &str = "sim:mmc,servers=8,service=1ms";
 /// A database with the profile of eight servers.
 fn with_profile() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let db = folder.path().join("db");
-    halfpower(&format!("check {EIGHT} --json --db {}", db.display())).expect(0);
+    profiled_into(&folder.path().join("db"), EIGHT);
     folder
 }
 

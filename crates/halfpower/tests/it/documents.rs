@@ -46,7 +46,9 @@ fn a_simulated_profile_follows_its_schema_and_tells_no_time_and_no_machine() {
 #[test]
 fn the_same_simulation_gives_the_same_bytes_and_another_seed_gives_others() {
     let target = "sim:mmc,service=1ms,cache=64m,drift=5%";
-    for words in [format!("run {target} --rw randrw --iodepth 8"), format!("check {target}")] {
+    for words in
+        [format!("run {target} --rw randrw --iodepth 8"), format!("check {target} --budget 10s")]
+    {
         let document = |seed: u32| {
             halfpower(&format!("{words} --seed {seed} --no-save --json")).expect(0).stdout
         };
@@ -76,7 +78,7 @@ fn a_real_trial_follows_its_schema_and_is_the_same_on_screen_in_the_file_and_in_
 fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
-    let words = "check . --size 256m --budget 10s --json --db kept.db";
+    let words = "check . --size 128m --budget 6s --json --db kept.db";
     let ended = halfpower_in(folder.path(), words);
     // A visit to a stalled disk may complete nothing, which is a finding and not a failure.
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");

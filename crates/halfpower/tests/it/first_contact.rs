@@ -1,6 +1,6 @@
 //! `diagnose` for a user without a profile, whose disk is slow now, and for one whose disk is healthy.
 
-use crate::program::{Outcome, halfpower, program, run};
+use crate::program::{Outcome, halfpower, profiled_into, program, run};
 use record::Observation;
 use std::path::Path;
 use store::Store;
@@ -45,9 +45,9 @@ fn a_cloud_volume_at_its_limit_is_capped_with_a_profile_and_without() {
     let folder = tempfile::tempdir().unwrap();
     let bare = page(folder.path(), "sim:cloud", "iodepth=64");
     assert!(bare.contains("CAPPED") && bare.contains("gp3"), "{bare}");
-    halfpower(&format!("check sim:cloud --json --db {}", folder.path().join("db").display()))
-        .expect(0);
-    let profiled = page(folder.path(), "sim:cloud", "rate-iops=5000 iodepth=64");
+    let known = tempfile::tempdir().unwrap();
+    profiled_into(&known.path().join("db"), "sim:cloud");
+    let profiled = page(known.path(), "sim:cloud", "rate-iops=5000 iodepth=64");
     assert!(profiled.contains("CAPPED"), "{profiled}");
     assert!(
         !profiled.contains("OVERLOADED (certain)") && !profiled.contains("queue depth 2"),
@@ -69,10 +69,10 @@ fn a_paced_program_is_no_trouble_and_leaving_the_disk_alone_takes_a_profile() {
         }
         assert!(bare.contains("no evidence against this disk"), "{load}: {bare}");
     }
-    halfpower(&format!("check {device} --json --db {}", folder.path().join("db").display()))
-        .expect(0);
+    let known = tempfile::tempdir().unwrap();
+    profiled_into(&known.path().join("db"), device);
     for load in loads {
-        let profiled = page(folder.path(), device, load);
+        let profiled = page(known.path(), device, load);
         for alarm in ["SLOW", "CAPPED", "OVERLOADED", "saves", "Find the cap"] {
             assert!(!profiled.contains(alarm), "{alarm:?} under {load}: {profiled}");
         }
@@ -84,8 +84,7 @@ fn a_paced_program_is_no_trouble_and_leaving_the_disk_alone_takes_a_profile() {
 fn what_a_higher_rate_costs_in_latency_is_not_called_saved() {
     let folder = tempfile::tempdir().unwrap();
     let device = "sim:mmc,servers=8,service=1ms";
-    halfpower(&format!("check {device} --json --db {}", folder.path().join("db").display()))
-        .expect(0);
+    profiled_into(&folder.path().join("db"), device);
     let page = page(folder.path(), device, "iodepth=64 limit=1000");
     assert!(page.contains("CAPPED") && page.contains("times the rate"), "{page}");
     assert!(!page.contains("saves"), "{page}");
@@ -106,14 +105,14 @@ fn a_named_disk_without_a_profile_is_asked_for_lone_reads_and_with_no_probe_for_
     let diagnose = |more: &str| {
         let before = reads(&device);
         let mut command = program();
-        command.args(["diagnose", "--for", "6s", "--json", "--db"]).arg(folder.path().join("db"));
+        command.args(["diagnose", "--for", "3s", "--json", "--db"]).arg(folder.path().join("db"));
         command.arg(device.path());
         run(command, more).expect(0);
         reads(&device) - before
     };
     assert_eq!(diagnose("--no-probe"), 0);
     let asked = diagnose("");
-    assert!((1..=110).contains(&asked), "{asked} reads");
+    assert!((1..=70).contains(&asked), "{asked} reads");
 }
 
 /// Makes an observation look like another recording of the same disk on the same host.

@@ -74,6 +74,11 @@ fn refused(ended: Outcome, words: &str) -> String {
 
 /// Tries one file at every place; returns the messages.
 fn at_every_place(make: impl Fn(&Path)) -> Vec<(String, String)> {
+    at_places(|_| true, make)
+}
+
+/// Tries one file at the places with these extensions.
+fn at_places(wanted: impl Fn(&str) -> bool, make: impl Fn(&Path)) -> Vec<(String, String)> {
     let try_place = |(words, ending): &(&str, &str)| {
         let folder = folder();
         let name = format!("x.{ending}");
@@ -83,7 +88,8 @@ fn at_every_place(make: impl Fn(&Path)) -> Vec<(String, String)> {
         let ended = Running::start(bounded(folder.path(), &words)).end();
         (refused(ended, &words), words)
     };
-    PLACES.iter().map(try_place).map(|(said, words)| (words, said)).collect()
+    let places = PLACES.iter().filter(|(_, ending)| wanted(ending));
+    places.map(try_place).map(|(said, words)| (words, said)).collect()
 }
 
 #[test]
@@ -116,10 +122,14 @@ fn a_line_without_an_end_and_a_long_value_give_a_short_message_at_every_place() 
         |letters: usize| move |path: &Path| std::fs::write(path, "x".repeat(letters)).unwrap();
     at_every_place(line(64 << 20));
     at_every_place(line(900 << 10));
-    for text in ["[a]\nrw=", "[", "bs = \"", "{\"schema\": \""] {
-        at_every_place(|path| {
-            std::fs::write(path, text.to_owned() + &"é[".repeat(300_000)).unwrap();
-        });
+    // Each where files begin like that, or everywhere.
+    for (text, of) in
+        [("[a]\nrw=", "included"), ("[", "json"), ("bs = \"", "toml"), ("{\"schema\": \"", "json")]
+    {
+        at_places(
+            |ending| testkit::draws(ending == of, true),
+            |path| std::fs::write(path, text.to_owned() + &"é[".repeat(300_000)).unwrap(),
+        );
     }
 }
 

@@ -348,7 +348,7 @@ fn the_real_iostat_and_our_own_counters_agree_on_the_same_requests() {
     let recorded = |name: &str| folder.path().join(name);
     let iostat = |file: &str| {
         let mut command = Command::new("iostat");
-        command.args(["-o", "JSON", "-x", "-t", "-y", &name, "8", "1"]).env("S_TIME_FORMAT", "ISO");
+        command.args(["-o", "JSON", "-x", "-t", "-y", &name, "5", "1"]).env("S_TIME_FORMAT", "ISO");
         command.stdout(Stdio::from(std::fs::File::create(recorded(file)).unwrap()));
         command.spawn().unwrap()
     };
@@ -358,7 +358,7 @@ fn the_real_iostat_and_our_own_counters_agree_on_the_same_requests() {
     std::thread::sleep(Duration::from_millis(500));
     let begin = Instant::now();
     load(device.path(), "4k");
-    if begin.elapsed() > Duration::from_secs(6) {
+    if begin.elapsed() > Duration::from_secs(4) {
         let _ = (first.wait(), second.wait());
         return testkit::skip(
             "imports::the_real_iostat",
@@ -369,13 +369,13 @@ fn the_real_iostat_and_our_own_counters_agree_on_the_same_requests() {
     let ours = ours.iter().find(|it| it.device == name).unwrap();
     assert!(first.wait().unwrap().success() && second.wait().unwrap().success());
     let theirs = |file: &str| {
-        let words = format!("record --no-save --json --interval 8s {}", recorded(file).display());
+        let words = format!("record --no-save --json --interval 5s {}", recorded(file).display());
         parsed(&halfpower(&words).expect(0).stdout).intervals.remove(0)
     };
     // A/A: the same tool twice; then the comparison; then other requests, which must differ.
     assert_eq!(differences(&theirs("first"), &theirs("second")), [""; 0]);
     assert_eq!(differences(&theirs("first"), ours), [""; 0]);
-    let requests = theirs("first").all.per_s.unwrap().value * 8.0;
+    let requests = theirs("first").all.per_s.unwrap().value * 5.0;
     assert!((requests / 4_000.0 - 1.0).abs() < 0.02, "{requests} requests");
     load(device.path(), "8k");
     let planted = sampler.sample().unwrap();

@@ -1,15 +1,22 @@
 //! Loads so light that each request finds the device idle.
 
-use crate::program::{Outcome, halfpower, program, run};
-use record::Diagnosis;
+use crate::program::{Outcome, halfpower, profile, profiled_into, program, run};
+use record::{Diagnosis, Profile};
 use std::path::Path;
 
 /// Eight servers that sleep after 5 ms without a request. Waking up takes longer than a request.
 const SLEEPY: &str = "sim:mmc,servers=8,service=100us,cv=0.3,wake=150us";
 const AWAKE: &str = "sim:mmc,servers=8,service=100us,cv=0.3";
 
-fn check(folder: &Path, device: &str, more: &str) -> Outcome {
-    halfpower(&format!("check {device} {more} --db {}", folder.join("db").display())).expect(0)
+/// The profile of a device, its page, and the page with details.
+fn checked(device: &str) -> (Profile, [String; 2]) {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("db");
+    let profile = profiled_into(&database, device).profile();
+    let pages = ["", "--verbose"].map(|more| {
+        halfpower(&format!("show last {more} --db {}", database.display())).expect(0).stdout
+    });
+    (profile, pages)
 }
 
 /// Diagnoses a device in another state with the last profile.
@@ -21,35 +28,32 @@ fn diagnose(folder: &Path, device: &str, load: &str, more: &str) -> Outcome {
 
 #[test]
 fn a_check_shows_what_a_rest_adds_and_only_where_it_adds_something() {
-    let folder = tempfile::tempdir().unwrap();
-    let profile = check(folder.path(), SLEEPY, "--json").profile();
-    let rates: Vec<u64> = profile.lone_reads.iter().map(|lone| lone.rate_per_s).collect();
+    let (sleepy, [page, _]) = checked(SLEEPY);
+    let rates: Vec<u64> = sleepy.lone_reads.iter().map(|lone| lone.rate_per_s).collect();
     assert_eq!(rates, [1_000, 100, 10, 1]);
-    for lone in &profile.lone_reads {
+    for lone in &sleepy.lone_reads {
         let sleeps = lone.rate_per_s <= 100;
         let truth = if sleeps { 150e3 } else { 0.0 };
         assert!((lone.added_ns.value - truth).abs() < 25e3, "{lone:?}");
     }
-    let page = check(folder.path(), SLEEPY, "").stdout;
     assert!(
         page.contains("A read after an idle period: 1/s 2") && page.contains("(medians)"),
         "{page}"
     );
-    let page = check(folder.path(), AWAKE, "").stdout;
+    let (_, [page, details]) = checked(AWAKE);
     assert!(!page.contains("after an idle period"), "{page}");
-    let page = check(folder.path(), AWAKE, "--verbose").stdout;
-    assert!(page.contains("A read after an idle period: 1/s"), "{page}");
+    assert!(details.contains("A read after an idle period: 1/s"), "{details}");
     // A rate that leaves no idle time is omitted; with a short budget, so are others.
-    let slow = check(folder.path(), "sim:md1,service=8ms", "--json").profile();
+    let slow = profile(0, "sim:md1,service=8ms");
     assert_eq!(slow.lone_reads.iter().map(|lone| lone.rate_per_s).collect::<Vec<_>>(), [10, 1]);
-    let short = check(folder.path(), AWAKE, "--json --budget 10s").profile();
+    let short = profile(0, &format!("{AWAKE} --budget 10s"));
     assert_eq!(short.lone_reads.len(), 2);
 }
 
 #[test]
 fn a_light_load_is_expected_to_take_what_lone_reads_took() {
     let folder = tempfile::tempdir().unwrap();
-    check(folder.path(), SLEEPY, "--quiet");
+    profiled_into(&folder.path().join("db"), SLEEPY);
     let expected = |device: &str, load: &str| {
         let printed = diagnose(folder.path(), device, load, "--json").stdout;
         let diagnosis: Diagnosis = serde_json::from_str(&printed).unwrap();

@@ -33,9 +33,10 @@ fn pages_on_simulated_devices_fit_80_columns_and_hold_no_escape_codes() {
     let devices = ["sim:mm1", "sim:mmc,service=100us,servers=64", "sim:md1,rate=100MB/s,cache=64m"];
     for device in devices {
         check_command(folder.path(), &format!("run {device} --rw randrw --iodepth 16 --no-save"));
-        check_command(folder.path(), &format!("check {device} --db kept.db"));
+        check_command(folder.path(), &format!("check {device} --budget 10s --db kept.db"));
     }
-    check_command(folder.path(), "check sim:mdc,drift=900% --no-write --full --db kept.db");
+    let full = "check sim:mdc,drift=900% --no-write --full --budget 20s --db kept.db";
+    check_command(folder.path(), full);
     check_command(folder.path(), "show list --db kept.db");
     check_command(folder.path(), "show last --db kept.db --verbose");
     check_command(folder.path(), "doctor");
@@ -47,7 +48,7 @@ fn pages_on_a_real_disk_fit_80_columns_and_hold_no_escape_codes() {
     let folder = disk_folder().unwrap();
     let words = "run . --size 64m --io-size 1m --runtime 30s --rw randrw --iodepth 16 --no-save";
     check_command(folder.path(), words);
-    check_command(folder.path(), "check . --size 256m --budget 5s --db kept.db");
+    check_command(folder.path(), "check . --size 64m --budget 3s --db kept.db");
     check_command(folder.path(), "show list --db kept.db");
     check_command(folder.path(), "show last --db kept.db --verbose");
 }

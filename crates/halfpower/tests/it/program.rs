@@ -1,10 +1,12 @@
 //! Runs the program as a child process: starts, watches and signals it, and kills it if it hangs.
 
 use record::{Finding, FindingCode, Profile, Trial};
+use std::collections::BTreeMap;
 use std::fs::{File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use testkit::install_program;
@@ -15,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_millis(2);
 
 /// How a command ended, and its output.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// Exit code; `None` if a signal killed it.
     pub(crate) code: Option<i32>,
@@ -182,6 +184,11 @@ impl Running {
         }
     }
 
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Sends a signal, by its name without `SIG`.
     pub(crate) fn signal(&self, name: &str) {
         let command = format!("kill -s {name} {}", self.child.id());
@@ -225,10 +232,44 @@ pub(crate) fn trial(code: i32, words: &str) -> Trial {
     halfpower(&format!("run {words} --no-save --json")).expect(code).trial()
 }
 
-/// A profile with these words after `check`, which is not saved. Checks the exit code.
+/// A profile with these words after `check`, which is not saved. Checks the exit code. Tests that check a
+/// simulated device with the same words share one check.
 #[track_caller]
 pub(crate) fn profile(code: i32, words: &str) -> Profile {
-    halfpower(&format!("check {words} --no-save --json")).expect(code).profile()
+    let check = || halfpower(&format!("check {words} --no-save --json"));
+    let ended =
+        if words.starts_with("sim:") { once(words, || (check(), Vec::new())).0 } else { check() };
+    ended.expect(code).profile()
+}
+
+/// Checks a simulated device with these words, and saves the results in a database that does not exist yet.
+/// Tests with the same words share one check: each gets a copy of its database.
+#[track_caller]
+pub(crate) fn profiled_into(database: &Path, words: &str) -> Outcome {
+    let (ended, saved) = once(&format!("{words} --db"), || {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept.db");
+        let ended = halfpower(&format!("check {words} --json --db {}", path.display()));
+        // The last program that closes a database leaves one file.
+        assert_eq!(names(folder.path()), ["kept.db"]);
+        (ended, std::fs::read(path).unwrap())
+    });
+    assert!(!database.exists());
+    std::fs::write(database, saved).unwrap();
+    ended.expect(0)
+}
+
+/// The outcome and the database of a check of a simulated device.
+type Checked = (Outcome, Vec<u8>);
+
+/// The result of the first `check` with these words: a simulated document depends on its command line alone,
+/// which `determinism` tests.
+fn once(words: &str, check: impl FnOnce() -> Checked) -> Checked {
+    static DONE: Mutex<BTreeMap<String, Arc<OnceLock<Checked>>>> = Mutex::new(BTreeMap::new());
+    let mut done = DONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = Arc::clone(done.entry(words.to_owned()).or_default());
+    drop(done);
+    place.get_or_init(check).clone()
 }
 
 /// Whether one of the findings has this code.

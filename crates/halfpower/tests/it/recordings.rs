@@ -2,7 +2,7 @@
 //! must never observe one of them instead of another.
 
 use crate::machine::{Machine, disk};
-use crate::program::{found, halfpower, halfpower_in};
+use crate::program::{found, halfpower, halfpower_in, profiled_into};
 use record::{Diagnosis, Figure, FindingCode, Interval, Observation, Verdict};
 use std::path::Path;
 use std::process::Command;
@@ -180,7 +180,7 @@ type Damage = fn(&mut Interval);
 fn one_damaged_interval_costs_one_interval_and_not_the_verdict() {
     let folder = tempfile::tempdir().unwrap();
     let device = "sim:mmc,servers=8,service=1ms";
-    halfpower_in(folder.path(), &format!("check {device} --db db")).expect(0);
+    profiled_into(&folder.path().join("db"), device);
     let mut command = crate::program::program();
     command.current_dir(folder.path());
     command.args(["diagnose", device, "--load", "rate-iops=3000 arrival=poisson"]);

@@ -1,6 +1,6 @@
 //! `report`: self-contained pages, tested in a real browser, and the other outputs.
 
-use crate::program::{Outcome, halfpower, names};
+use crate::program::{Outcome, halfpower, names, profiled_into};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
@@ -8,6 +8,8 @@ use testkit::requires;
 
 /// Actions of a reader on a page, with the expected results.
 const READER: &str = include_str!("report_page.js");
+/// What was checked for the reported profile.
+const CHECKED: &str = "sim:mmc,service=1ms,servers=4 --budget 20s";
 
 fn with_database(folder: &Path, words: &str) -> Outcome {
     halfpower(&format!("{words} --db {}", folder.join("kept.db").display()))
@@ -16,7 +18,7 @@ fn with_database(folder: &Path, words: &str) -> Outcome {
 /// A database with a profile of a simulated device and its trials, and a report of it.
 fn reported() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
-    with_database(folder.path(), "check sim:mmc,service=1ms,servers=4 --budget 20s").expect(0);
+    profiled_into(&folder.path().join("kept.db"), CHECKED);
     let page = folder.path().join("report.html");
     let said = with_database(folder.path(), &format!("report last -o {}", page.display()));
     assert!(said.expect(0).stdout.contains("1 document, "));
@@ -247,8 +249,7 @@ fn a_name_from_outside_becomes_no_markup_in_any_rendering() {
 #[test]
 fn every_answer_is_a_page_and_a_summary_as_it_is_printed() {
     let folder = tempfile::tempdir().unwrap();
-    let words = "check sim:mmc,service=1ms,servers=4 --budget 20s --json";
-    let id = with_database(folder.path(), words).expect(0).profile().id;
+    let id = profiled_into(&folder.path().join("kept.db"), CHECKED).profile().id;
     for (words, kind) in [
         ("predict last --rate-iops 500 --faster 30".to_owned(), "What if:"),
         ("predict last --rate-iops 500".to_owned(), "Prediction:"),

@@ -13,7 +13,7 @@ fn share(trial: &Trial, name: &str) -> f64 {
 fn every_simulated_device_can_be_checked_and_says_that_it_is_simulated() {
     for kind in simdisk::FAMILIES.iter().flat_map(|family| family.kinds) {
         let exit = i32::from(kind.name == "faulty");
-        let checked = profile(exit, &format!("sim:{} --budget 10s", kind.name));
+        let checked = profile(exit, &format!("sim:{} --budget 5s", kind.name));
         assert!(checked.simulated && checked.cells.len() >= 20, "{}", kind.name);
         assert!(checked.limits.read_iops.is_some() && checked.limits.write_iops.is_some());
         assert_eq!(found(&checked.findings, FindingCode::IoErrors), exit == 1, "{}", kind.name);

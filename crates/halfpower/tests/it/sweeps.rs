@@ -259,11 +259,11 @@ fn killed_at_random(words: &str, kills: usize, check: &mut dyn FnMut(&Path)) {
 }
 
 #[test]
-fn a_simulated_sweep_killed_at_twenty_moments_and_resumed_is_the_same_document() {
+fn a_simulated_sweep_killed_at_random_moments_and_resumed_is_the_same_document() {
     let words = "sweep riedel sim:mmc,servers=4,service=100us --set bs=4k,64k --set iodepth=1,3 \
                  --size 8m --json";
     let mut first: Option<(Experiment, BTreeMap<u32, Trial>)> = None;
-    killed_at_random(words, 20, &mut |database| {
+    killed_at_random(words, testkit::draws(6, 20), &mut |database| {
         let now = kept(database);
         assert_eq!(now.0.done.len(), now.0.plan.len());
         match &first {
@@ -274,7 +274,7 @@ fn a_simulated_sweep_killed_at_twenty_moments_and_resumed_is_the_same_document()
 }
 
 #[test]
-fn a_sweep_of_a_real_file_killed_at_ten_moments_and_resumed_has_each_trial_once() {
+fn a_sweep_of_a_real_file_killed_at_random_moments_and_resumed_has_each_trial_once() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
     let words = format!(
@@ -283,7 +283,7 @@ fn a_sweep_of_a_real_file_killed_at_ten_moments_and_resumed_has_each_trial_once(
         folder.path().display()
     );
     let mut first: Option<Vec<_>> = None;
-    killed_at_random(&words, 10, &mut |database| {
+    killed_at_random(&words, testkit::draws(4, 10), &mut |database| {
         let (experiment, trials) = kept(database);
         assert_eq!(trials.len(), experiment.plan.len());
         let asked: Vec<_> = trials

@@ -68,8 +68,10 @@ pub(crate) fn assert_silent_of(code: FindingCode, trial: &Trial) {
     assert_eq!(found_surely(trial, Some(code)), [], "{:#?}", trial.findings);
 }
 
-/// Incompressible bytes: xorshift64 (Marsaglia 2003).
+/// Incompressible bytes: a mebibyte of xorshift64 (Marsaglia 2003), repeated. What compresses here sees a page
+/// (zram) or 128 KiB (btrfs) at a time.
 pub(crate) fn noise(bytes: usize) -> Vec<u8> {
+    const PERIOD: usize = 1 << 20;
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut next = || {
         state ^= state << 13;
@@ -77,7 +79,8 @@ pub(crate) fn noise(bytes: usize) -> Vec<u8> {
         state ^= state << 17;
         state
     };
-    (0..bytes / 8).flat_map(|_| next().to_le_bytes()).collect()
+    let period: Vec<u8> = (0..PERIOD / 8).flat_map(|_| next().to_le_bytes()).collect();
+    period.repeat(bytes / PERIOD)
 }
 
 /// Writes a file and syncs it to the device.

@@ -35,7 +35,7 @@ fn in_memory(len: usize, flags: &str) -> Trial {
 
 #[test]
 fn a_program_that_is_busy_between_its_requests_is_told_to_hold_the_loop_up() {
-    requires!(Root, Mount);
+    requires!(Root, Mount, Alone);
     // Preparing the next request with its verification data takes about as long as copying a small one into
     // mapped memory that is in the CPU's cache, because the file is passed over many times. On the first pass
     // each page is a fault, which on some machines takes far longer. Which sizes are small depends on the
@@ -55,7 +55,7 @@ fn a_program_that_is_busy_between_its_requests_is_told_to_hold_the_loop_up() {
 
 #[test]
 fn a_target_that_is_faster_than_the_program_is_told_and_requests_that_take_longer_are_not() {
-    requires!(Root, Mount);
+    requires!(Root, Mount, Alone);
     let codes = |bs: &str| -> Vec<FindingCode> {
         let trial = in_memory(16 << 20, &format!("--pattern zipf --bs {bs} --runtime 300ms"));
         found(&trial).into_iter().map(|(code, _)| code).collect()
@@ -96,10 +96,12 @@ fn with_steal(device: &Path, ticks: u64) -> Trial {
     let mut running = Running::start(command);
     running.wait_for("measure ...");
     let file = File::options().write(true).open(&path).unwrap();
-    for tenth in 1..=30 {
-        std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    while !running.has_ended() {
+        std::thread::sleep(Duration::from_millis(50));
+        let tenths = start.elapsed().as_millis() as u64 / 100;
         // In place and with constant length, so that no reader sees a partial text.
-        file.write_all_at(first(tenth * ticks / 10).as_bytes(), 0).unwrap();
+        file.write_all_at(first(tenths * ticks / 10).as_bytes(), 0).unwrap();
     }
     running.end().expect(0).trial()
 }
@@ -158,10 +160,9 @@ fn counted(device: &Path, percent: u64) -> Trial {
     let mut command = seeing(&path, "/proc/diskstats");
     let words = format!("run {} --runtime 1s --no-save --json", device.display());
     command.args(words.split_whitespace());
-    let running = Running::start(command);
+    let mut running = Running::start(command);
     let file = File::options().write(true).open(&path).unwrap();
-    let start = Instant::now();
-    while start.elapsed() < Duration::from_millis(2500) {
+    while !running.has_ended() {
         file.write_all_at(text().as_bytes(), 0).unwrap();
         std::thread::sleep(Duration::from_millis(3));
     }

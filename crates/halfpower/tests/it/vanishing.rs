@@ -57,7 +57,7 @@ fn a_device_that_vanishes_during_a_check_leaves_what_was_measured_marked_as_not_
     requires!(Root, Loop);
     let device = LoopDevice::new(64 << 20).unwrap();
     let mut command = program();
-    let words = format!("check {} --budget 30s --no-save --json", device.path().display());
+    let words = format!("check {} --budget 10s --no-save --json", device.path().display());
     command.args(words.split_whitespace());
     let mut running = Running::start(command);
     running.wait_for("repeats ...");

@@ -154,7 +154,7 @@ fn every_signal_that_ends_the_screen_gives_the_terminal_back() {
 
 #[test]
 fn two_signals_at_once_give_it_back_too() {
-    for _ in 0..5 {
+    for _ in 0..testkit::draws(2, 5) {
         let session = watching("");
         let command =
             format!("kill -s TERM {0}; kill -s INT {0}; kill -s TERM {0}", session.child.id());

@@ -2,7 +2,7 @@
 //! profiled.
 
 use crate::documents::check_schema;
-use crate::program::{Outcome, halfpower, program, run};
+use crate::program::{Outcome, halfpower, profiled_into, program, run};
 use record::{
     Advice, Change, Diagnosis, Measured, OpKind, PredictionDocument, Profile, WhatIf, format_bytes,
 };
@@ -15,7 +15,8 @@ struct Profiled {
 impl Profiled {
     fn new(device: &str, flags: &str) -> Self {
         let profiled = Self { folder: tempfile::tempdir().unwrap() };
-        profiled.run(&format!("check sim:{device} {flags} --json")).expect(0);
+        let database = profiled.folder.path().join("h.db");
+        profiled_into(&database, &format!("sim:{device} {flags}"));
         profiled
     }
 
@@ -49,7 +50,7 @@ fn what_the_flags_say_is_the_load_first_and_then_the_change() {
 
 #[test]
 fn a_load_that_is_too_much_for_the_disk_has_a_state_after_a_change_alone() {
-    let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
+    let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
     let found = disk.whatif("--rate-iops 2500 --disks 2 --raid 0 --faster 1%");
     let before = found.before_unsustained.unwrap();
     assert!(before.why.contains("2500") && before.why.contains("maximum"), "{before:?}");
@@ -85,7 +86,7 @@ fn one_load_has_one_latency_whether_a_change_is_asked_for_or_not() {
 
 #[test]
 fn an_observed_load_is_asked_about_with_what_was_counted_beside_it() {
-    let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
+    let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
     let mut command = program();
     command.args(["diagnose", "--load", "rw=randread rate-iops=1000 arrival=poisson", "--db"]);
     command.arg(disk.folder.path().join("h.db"));
@@ -195,7 +196,7 @@ fn no_advice_on_sizes_is_below_what_the_same_profile_shows() {
 
 #[test]
 fn settings_are_commented_lines_to_paste_and_unknown_programs_are_refused() {
-    let disk = Profiled::new("mmc,service=4ms", "--budget 30s");
+    let disk = Profiled::new("mmc,service=4ms", "--budget 20s");
     let id = disk.run("show --json").expect(0).profile().id;
     // Settings for a server come from a real disk, unless a simulated one is named.
     disk.run("advise --for linux")

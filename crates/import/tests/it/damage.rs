@@ -36,7 +36,7 @@ const SAMPLES: [(&str, Format); 25] = [
 ];
 /// Number of altered files per sample.
 fn mutations() -> u64 {
-    testkit::draws(300, 3_000)
+    testkit::draws(100, 3_000)
 }
 
 fn options() -> Options {
@@ -102,10 +102,10 @@ fn a_file_that_is_cut_anywhere_is_read_up_to_there() {
         let all = survive(&whole, Some(format), name);
         let most: usize = all.iter().map(|it| it.intervals.len()).sum();
         let mut last = 0;
-        // Each cut reads the file again, so longer files are cut at some two thousand places and the last
-        // 200.
-        let step = (whole.len() / 2_000).max(1);
-        let cuts = (0..whole.len()).filter(|end| end % step == 0 || *end + 200 > whole.len());
+        // Each cut reads the file again, so longer files are cut at some places and the last ones.
+        let (places, last_ones) = testkit::draws((200, 60), (2_000, 200));
+        let step = (whole.len() / places).max(1);
+        let cuts = (0..whole.len()).filter(|end| end % step == 0 || *end + last_ones > whole.len());
         for end in cuts {
             let read = survive(&whole[..end], Some(format), &format!("{name} up to {end}"));
             let intervals: usize = read.iter().map(|it| it.intervals.len()).sum();

@@ -34,8 +34,11 @@ fn has(observation: &Observation, code: FindingCode) -> bool {
 #[test]
 fn every_form_of_the_real_iostat_is_read() {
     requires!(Sysstat);
-    for words in ["-x -t 1 3", "-x -t -k 1 3", "-x -t -m 1 3", "-x -t -s 1 3", "-d -t 1 3"] {
-        let read = observation(&output(&mut iostat(words)), Format::Iostat);
+    let forms = ["-x -t 1 3", "-x -t -k 1 3", "-x -t -m 1 3", "-x -t -s 1 3", "-d -t 1 3"];
+    // All at the same time, because each waits for seconds.
+    let running = forms.map(|words| std::thread::spawn(move || output(&mut iostat(words))));
+    for (words, running) in forms.into_iter().zip(running) {
+        let read = observation(&running.join().unwrap(), Format::Iostat);
         let first = read.devices[0].name.clone();
         let intervals: Vec<_> = read.intervals.iter().filter(|it| it.device == first).collect();
         assert!(intervals.len() >= 2, "{words}: {} intervals", intervals.len());

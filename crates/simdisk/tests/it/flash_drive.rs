@@ -155,7 +155,9 @@ fn the_formula_gives_what_its_authors_print() {
 
 #[test]
 fn uniform_random_overwriting_has_the_write_amplification_of_greedy_collection() {
-    for (op, size) in [(7, "4g"), (15, "2g"), (28, "2g"), (100, "2g")] {
+    // Little spare space and much, or all.
+    let cases = [(15, "2g"), (100, "2g"), (28, "2g"), (7, "4g")];
+    for (op, size) in cases.into_iter().take(testkit::draws(2, 4)) {
         let mut bench = Bench::new(&format!("nvme-ssd,size={size},op={op}%,preconditioned=random"));
         bench.write(Where::Random, 4 * KIB, 64, 200_000);
         let before = bench.drive.written();

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use testkit::{Capability, is_child, passes_in_child};
 
 /// Number of inputs per reader in addition to the initial ones; a hundredth for the command line.
-const SAMPLE: usize = 500;
+const SAMPLE: usize = 200;
 const ALL: usize = 50_000;
 /// Limits of memory and time for all inputs of a reader.
 const LIMITS: [&str; 4] = ["prlimit", "--as=1073741824", "timeout", "3000"];

@@ -33,7 +33,7 @@ use verbs::{Kit, Target};
 use workload::{Rng, derive_seed};
 
 /// Total number of command lines: a sample, and all with `HALFPOWER_PROVE=1`.
-const SAMPLE: u64 = 100;
+const SAMPLE: u64 = 60;
 const CASES: u64 = 2_000;
 /// Seed of all stacks.
 const SEED: u64 = 1;

@@ -62,14 +62,23 @@ struct Tally {
     half_widths: f64,
 }
 
-const MEASUREMENTS: u64 = 200;
+fn measurements() -> u32 {
+    testkit::draws(60, 200)
+}
+
+/// The largest number of measurements of which this share is true; three standard deviations of the binomial
+/// distribution more with few measurements.
+fn at_most(share: f64) -> u32 {
+    let all = f64::from(measurements());
+    (all * share + testkit::draws(3.0, 0.0) * (all * share * (1.0 - share)).sqrt()).round() as u32
+}
 
 fn tallies(rate: Rate, visits: usize, noise: f64) -> [Tally; 4] {
     let curve: Vec<(u32, f64)> =
         (0..9).map(|bits| (1 << bits, rate(f64::from(1 << bits)) / SERVICE_S)).collect();
     let most = curve.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let mut tallies = [Tally::default(); 4];
-    for seed in 0..MEASUREMENTS {
+    for seed in 0..u64::from(measurements()) {
         for row in expected_of(rate, visits, noise, seed) {
             let index = SATURATIONS.iter().position(|share| *share == row.saturation);
             let index = index.expect("a share that is asked for");
@@ -108,9 +117,11 @@ fn what_is_stated_of_a_noisy_curve_holds_the_truth_whether_it_is_flat_rises_or_f
                     tally.wrong, tally.stated
                 );
                 // At most one measurement in ten states a wrong interval.
-                assert!(tally.wrong <= 20, "{name} {visits} {noise} at {share}: {}", tally.wrong);
+                let wrong = tally.wrong;
+                assert!(wrong <= at_most(0.1), "{name} {visits} {noise} at {share}: {wrong}");
             }
-            assert!(tallies[..3].iter().all(|tally| tally.stated >= 190), "{name} {noise}");
+            let least = measurements() - at_most(0.05);
+            assert!(tallies[..3].iter().all(|tally| tally.stated >= least), "{name} {noise}");
         }
     }
 }
@@ -121,10 +132,11 @@ fn noise_on_a_plateau_does_not_make_the_interval_absurd() {
     // Rates known to 2 %, out of order in most measurements; with a running maximum, 43 % at 0.9.
     let known = tallies(CURVES[0].1, 6, 0.03);
     assert!(mean_width(known[2]) < 0.08 && mean_width(known[3]) < 0.33);
-    assert!(known[3].stated >= 190, "{}", known[3].stated);
+    assert!(known[3].stated >= measurements() - at_most(0.05), "{}", known[3].stated);
     // If the interval spans more than a factor of three, no latency is stated.
     let vague = tallies(CURVES[0].1, 3, 0.15);
-    assert!(vague[3].stated < 20 && vague[0].stated == 200, "{}", vague[3].stated);
+    assert!(vague[3].stated < at_most(0.1), "{}", vague[3].stated);
+    assert_eq!(vague[0].stated, measurements());
 }
 
 #[test]

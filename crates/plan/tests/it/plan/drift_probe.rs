@@ -4,7 +4,7 @@ use model::{DriftFactors, Predictor};
 use plan::session::{Session, simulated};
 use plan::{Amount, DriftProbe, LoadSpec, Look, Plan};
 use record::{Arrival, Bytes, Cell, FindingCode, Locality, Nanos, OpKind, Trial, Workload};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 const AREA: Bytes = Bytes(1 << 30);
 const DEEP: u32 = 64;
@@ -16,8 +16,15 @@ const LATEST: usize = 12;
 /// A simulated device and its cells: reads of four sizes, alone, deep, and at a tenth and two fifths of the
 /// maximum rate; deep writes; and deep loops that do both.
 fn device() -> (Session, Vec<Cell>) {
-    let spec = simulated("sim:mmc,service=1ms").unwrap().unwrap();
-    let mut session = Session::simulated(&spec, Some(AREA), 1, &Arc::default());
+    static CELLS: OnceLock<Vec<Cell>> = OnceLock::new();
+    let session = || {
+        let spec = simulated("sim:mmc,service=1ms").unwrap().unwrap();
+        Session::simulated(&spec, Some(AREA), 1, &Arc::default())
+    };
+    (session(), CELLS.get_or_init(|| measured(&mut session())).clone())
+}
+
+fn measured(session: &mut Session) -> Vec<Cell> {
     let mut trials = Vec::new();
     for (read_percent, amount) in [
         (100, Amount::Depth(1)),
@@ -36,7 +43,7 @@ fn device() -> (Session, Vec<Cell>) {
             trials.push(session.trial(&workload, 3, &mut |_| ()).unwrap());
         }
     }
-    (session, model::aggregate(&trials, 0.1))
+    model::aggregate(&trials, 0.1)
 }
 
 /// Runs the visits of a probe run; returns their number. `change` modifies each trial first.
@@ -153,19 +160,18 @@ fn a_level_forgets_what_lies_minutes_back() {
     let (mut session, cells) = device();
     let predictor = Predictor::of_cells(&cells);
     let mut probe = DriftProbe::new(&cells, &predictor, true, 7).unwrap();
-    let mut looks = |probe: &mut DriftProbe<'_>, speed: f64| {
-        for look in [Look::BeforeOpen, Look::BeforeClosed].repeat(LATEST) {
-            probe.begin(look);
-            carry_out(probe, &mut session, &|trial| {
-                if let Some(read) = &mut trial.result.read {
-                    read.iops *= speed;
-                }
-            });
-        }
-        probe.level().unwrap()
-    };
-    let before = looks(&mut probe, 1.0);
-    let after = looks(&mut probe, 0.5);
+    carry_out(&mut probe, &mut session, &|_| ());
+    let before = probe.level().unwrap();
+    // Each look has two lone reads, and four of the 24 deep reads that are averaged.
+    for _ in 0..LATEST / Look::BeforeOpen.visits()[0] {
+        probe.begin(Look::BeforeOpen);
+        carry_out(&mut probe, &mut session, &|trial| {
+            if let Some(read) = &mut trial.result.read {
+                read.iops *= 0.5;
+            }
+        });
+    }
+    let after = probe.level().unwrap();
     assert!((after.reads / before.reads - 0.5).abs() < 0.03, "{before:?} {after:?}");
     assert!((after.alone / before.alone - 0.5).abs() < 0.05, "{before:?} {after:?}");
 }

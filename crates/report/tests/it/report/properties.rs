@@ -139,7 +139,7 @@ fn no_page_of_a_distorted_record_is_too_wide_or_panics() {
         common::trial_without_device(),
         common::open_loop_trial(),
     ];
-    for round in 0..60 {
+    for round in 0..testkit::draws(24, 60) {
         let count = choices.below(24);
         let profile = distorted(&profiles[round % 3], count, &mut choices);
         let trial = distorted(&trials[round % 4], count, &mut choices);
