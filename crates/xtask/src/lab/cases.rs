@@ -59,6 +59,11 @@ pub(super) const fn caused(expect: Expect, causes: &'static [&'static str]) -> E
     Expect { causes, ..expect }
 }
 
+/// A disk that is as usual at first, and slow later.
+const fn slows(device: &'static str) -> [(&'static str, &'static str, Expect); 2] {
+    [("same", device, found(FINE, SILENT)), ("slower", device, found(SLOW, RESTORE))]
+}
+
 const fn virtio(drive: &'static str) -> Disk {
     Disk { device: "virtio-blk-pci", drive }
 }
@@ -171,10 +176,7 @@ watch_it same /dev/sda
 slow_scsi 9000000
 load /dev/sda --rw randread --bs 4k --rate-iops 100 --arrival poisson
 watch_it slower /dev/sda",
-        expects: &[
-            ("same", "sda", found(FINE, SILENT)),
-            ("slower", "sda", found(SLOW, RESTORE)),
-        ],
+        expects: &slows("sda"),
         ..NOTHING
     },
     Case {
@@ -235,10 +237,7 @@ watch_it same /dev/mapper/thin
 slow_scsi 9000000
 load /dev/mapper/thin --rw randread --bs 4k --rate-iops 60 --arrival poisson
 watch_it slower /dev/mapper/thin",
-        expects: &[
-            ("same", "sda", found(FINE, SILENT)),
-            ("slower", "sda", found(SLOW, RESTORE)),
-        ],
+        expects: &slows("sda"),
         ..NOTHING
     },
     Case {
@@ -311,10 +310,7 @@ watch_it rebuilding /dev/md0",
         modules: &["nfsv4", "sch_netem", "virtio_net", "virtio_pci"],
         programs: &["sbin/tc"],
         script: "client_of nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=$address",
-        expects: &[
-            ("same", "10.0.0.1:/", found(FINE, SILENT)),
-            ("slower", "10.0.0.1:/", found(SLOW, RESTORE)),
-        ],
+        expects: &slows("10.0.0.1:/"),
         ..NOTHING
     },
     Case {
@@ -326,10 +322,7 @@ watch_it rebuilding /dev/md0",
         ],
         programs: &["sbin/tc"],
         script: "client_of cifs //10.0.0.1/export ip=10.0.0.1,username=lab,password=,vers=3.1.1,cache=none",
-        expects: &[
-            ("same", "//10.0.0.1/export", found(FINE, SILENT)),
-            ("slower", "//10.0.0.1/export", found(SLOW, RESTORE)),
-        ],
+        expects: &slows("//10.0.0.1/export"),
         ..NOTHING
     },
     Case {
@@ -347,10 +340,7 @@ watch_it same /dev/data/base
 slow_scsi 9000000
 load /dev/data/base --rw randread --bs 4k --rate-iops 60 --arrival poisson
 watch_it slower /dev/data/base",
-        expects: &[
-            ("same", "sda and sdb", found(FINE, SILENT)),
-            ("slower", "sda and sdb", found(SLOW, RESTORE)),
-        ],
+        expects: &slows("sda and sdb"),
         ..NOTHING
     },
     Case {

@@ -14,6 +14,16 @@ const fn none(causes: &'static [&'static str]) -> Expect {
     Expect { harmless: causes, ..found(FINE, &[]) }
 }
 
+/// The same fact first without harm and then with harm.
+const fn pair(
+    [harmless, harmful]: [&'static str; 2],
+    device: &'static str,
+    verdicts: &'static [&'static str],
+    causes: &'static [&'static str],
+) -> [(&'static str, &'static str, Expect); 2] {
+    [(harmless, device, none(causes)), (harmful, device, cause(verdicts, causes))]
+}
+
 /// A drive that reports itself as flash.
 const SSD: &str = "ide-hd,bus=sata.0,model=LABDRIVE-SSD,rotation_rate=1";
 const SATA: &[&str] = &["-device", "ich9-ahci,id=sata"];
@@ -22,6 +32,14 @@ const QUICK: Option<&str> = Some("read=2000 write=2000 flush=500");
 const DIRECT: &str = "cache=none,aio=threads";
 const USB2: &[&str] = &["-device", "usb-ehci,id=usb"];
 const USB3: &[&str] = &["-device", "qemu-xhci,id=usb"];
+
+const SATA_DISK: Case = Case {
+    modules: SATA_MODULES,
+    drives: &[Disk { device: SSD, drive: DIRECT }],
+    machine: SATA,
+    served: QUICK,
+    ..NOTHING
+};
 
 pub(super) const CASES: &[Case] = &[
     Case {
@@ -49,10 +67,6 @@ watch_it hot /dev/nvme0n1",
     },
     Case {
         name: "cause-ncq-off",
-        modules: SATA_MODULES,
-        drives: &[Disk { device: SSD, drive: DIRECT }],
-        machine: SATA,
-        served: QUICK,
         script: "profile /dev/sda
 echo 1 > /sys/block/sda/device/queue_depth
 load /dev/sda --rw randread --bs 4k --rate-iops 20 --arrival poisson
@@ -63,7 +77,7 @@ watch_it deep /dev/sda",
             ("alone", "sda", none(&["sata_link", "kernel_settings"])),
             ("deep", "sda", cause(HARMED, &["sata_link", "tags_in_use"])),
         ],
-        ..NOTHING
+        ..SATA_DISK
     },
     Case {
         name: "cause-sata-1.5",
@@ -74,18 +88,11 @@ watch_it deep /dev/sda",
 watch_it small /dev/sda
 load /dev/sda --rw read --bs 1m --iodepth 8
 watch_it full /dev/sda",
-        expects: &[
-            ("small", "sda", none(&["sata_link"])),
-            ("full", "sda", cause(HARMED, &["sata_link"])),
-        ],
+        expects: &pair(["small", "full"], "sda", HARMED, &["sata_link"]),
         ..NOTHING
     },
     Case {
         name: "cause-slc-full",
-        modules: SATA_MODULES,
-        drives: &[Disk { device: SSD, drive: DIRECT }],
-        machine: SATA,
-        served: QUICK,
         script: "mkdir /mnt
 mke2fs -q /dev/sda > /dev/null
 mount -t ext4 /dev/sda /mnt
@@ -100,14 +107,10 @@ watch_it steady /dev/sda",
             ("falls", "sda", cause(HARMED, &["flash_cache_full"])),
             ("steady", "sda", none(&["flash_cache_full"])),
         ],
-        ..NOTHING
+        ..SATA_DISK
     },
     Case {
         name: "cause-flushes",
-        modules: SATA_MODULES,
-        drives: &[Disk { device: SSD, drive: DIRECT }],
-        machine: SATA,
-        served: QUICK,
         script: "mkdir /mnt
 mke2fs -q -j /dev/sda > /dev/null
 mount -t ext4 /dev/sda /mnt
@@ -117,11 +120,8 @@ load /mnt --size 64m --direct --rw randread --bs 4k --rate-iops 20 --arrival poi
 watch_it rest /dev/sda
 load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1 --fsync 1
 watch_it sync /dev/sda",
-        expects: &[
-            ("rest", "sda", none(&["volatile_cache", "many_flushes", "journal"])),
-            ("sync", "sda", cause(ANY, &["volatile_cache", "many_flushes", "journal"])),
-        ],
-        ..NOTHING
+        expects: &pair(["rest", "sync"], "sda", ANY, &["volatile_cache", "many_flushes", "journal"]),
+        ..SATA_DISK
     },
     Case {
         name: "cause-write-through",
@@ -137,10 +137,7 @@ load /mnt --size 64m --direct --rw randread --bs 4k --rate-iops 20 --arrival poi
 watch_it reads /dev/sda
 load /mnt --size 64m --direct --rw randwrite --bs 4k --iodepth 1
 watch_it writes /dev/sda",
-        expects: &[
-            ("reads", "sda", none(&["cache_mode"])),
-            ("writes", "sda", cause(HARMED, &["cache_mode"])),
-        ],
+        expects: &pair(["reads", "writes"], "sda", HARMED, &["cache_mode"]),
         ..NOTHING
     },
     Case {
@@ -152,10 +149,7 @@ watch_it writes /dev/sda",
 watch_it small /dev/sda
 load /dev/sda --rw read --bs 1m --iodepth 4
 watch_it full /dev/sda",
-        expects: &[
-            ("small", "sda", none(&["usb_bridge"])),
-            ("full", "sda", cause(HARMED, &["usb_bridge"])),
-        ],
+        expects: &pair(["small", "full"], "sda", HARMED, &["usb_bridge"]),
         ..NOTHING
     },
     Case {
@@ -168,10 +162,7 @@ watch_it full /dev/sda",
 watch_it alone /dev/sda
 load /dev/sda --rw randread --bs 4k --iodepth 16
 watch_it deep /dev/sda",
-        expects: &[
-            ("alone", "sda", none(&["usb_bridge"])),
-            ("deep", "sda", cause(HARMED, &["usb_bridge"])),
-        ],
+        expects: &pair(["alone", "deep"], "sda", HARMED, &["usb_bridge"]),
         ..NOTHING
     },
     Case {
@@ -222,10 +213,7 @@ watch_it reads /dev/sda
 slow_scsi 9000000
 load /dev/sda1 --rw randwrite --bs 4k --rate-iops 40 --arrival poisson --destroy-data-on 2000-part1
 watch_it writes /dev/sda",
-        expects: &[
-            ("reads", "sda", none(&["alignment"])),
-            ("writes", "sda", cause(HARMED, &["alignment"])),
-        ],
+        expects: &pair(["reads", "writes"], "sda", HARMED, &["alignment"]),
         ..NOTHING
     },
     Case {
@@ -237,10 +225,7 @@ watch_it reads /dev/sda
 slow_scsi 20000000
 load /dev/sda --rw randwrite --bs 4k --rate-iops 30 --arrival poisson --destroy-data-on 2000
 watch_it writes /dev/sda",
-        expects: &[
-            ("reads", "sda", none(&["shingled"])),
-            ("writes", "sda", cause(HARMED, &["shingled"])),
-        ],
+        expects: &pair(["reads", "writes"], "sda", HARMED, &["shingled"]),
         ..NOTHING
     },
     Case {
@@ -256,10 +241,7 @@ load /dev/sda --rw randread --bs 4k --iodepth 4
 watch_it loses /dev/sda
 echo 0 > /sys/bus/pseudo/drivers/scsi_debug/opts
 echo 0 > /sys/bus/pseudo/drivers/scsi_debug/every_nth",
-        expects: &[
-            ("same", "sda", none(&["drive_errors", "kernel_log"])),
-            ("loses", "sda", cause(ANY, &["drive_errors", "kernel_log"])),
-        ],
+        expects: &pair(["same", "loses"], "sda", ANY, &["drive_errors", "kernel_log"]),
         ..NOTHING
     },
     Case {
@@ -292,10 +274,7 @@ load /mnt/data --rw randread --bs 4k --rate-iops 10 --arrival poisson
 watch_it rest /mnt
 load /mnt --size 16m --rw randwrite --bs 4k --iodepth 1 --fsync 1
 watch_it sync /mnt",
-        expects: &[
-            ("rest", "10.0.0.1:/", none(&["nfs_commits", "many_flushes"])),
-            ("sync", "10.0.0.1:/", cause(ANY, &["nfs_commits", "many_flushes"])),
-        ],
+        expects: &pair(["rest", "sync"], "10.0.0.1:/", ANY, &["nfs_commits", "many_flushes"]),
         ..NOTHING
     },
 ];
