@@ -48,18 +48,14 @@ const FOLDED: &str = "[...document.querySelectorAll('article > details')] \
         && e.getBoundingClientRect().height > 0)) \
     .map((fold) => fold.querySelector('summary').textContent)";
 
-/// Checks a few kinds of pages. Returns whether they are right, or why they cannot be checked.
+/// Checks a few kinds of pages. Returns whether they are right.
 ///
 /// # Errors
 /// If a page cannot be made or the browser does not answer.
-pub(crate) fn short() -> Result<std::result::Result<bool, String>> {
-    match Capability::Chromium.lack() {
-        Some(lack) => Ok(Err(lack)),
-        None => {
-            let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.short).collect();
-            check(&kinds, place::dev_binary()?, None, false).map(Ok)
-        }
-    }
+pub(crate) fn short() -> Result<bool> {
+    place::needs(Capability::Chromium.lack())?;
+    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.short).collect();
+    check(&kinds, place::dev_binary()?, None, false)
 }
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
@@ -67,10 +63,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let chosen = |kind: &&Kind| only.as_ref().is_none_or(|name| name == kind.name);
     let kinds: Vec<&Kind> = KINDS.iter().filter(chosen).collect();
     ensure!(!kinds.is_empty(), "--only takes {}", KINDS.map(|kind| kind.name).join(", "));
-    if let Some(lack) = Capability::Chromium.lack() {
-        println!("SKIP screenshots: {lack}");
-        return Ok(true);
-    }
+    place::needs(Capability::Chromium.lack())?;
     let binary = place::binary(flags.value("--binary")?, true)?;
     let pictures: Option<PathBuf> = flags.value("--png")?;
     check(&kinds, binary, pictures.as_deref(), flags.has("--bless"))
