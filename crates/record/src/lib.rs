@@ -52,6 +52,7 @@ mod trial;
 mod units;
 mod whatif;
 mod windows_names;
+mod words;
 mod workload;
 mod zones;
 

@@ -4,7 +4,9 @@
 //! requests to the device. The hash excludes the duration (run time, ramp) and the random sequence (the
 //! seed), because repeats differ in them.
 
-use crate::{Bytes, Instead, Nanos, OpKind, OwnEngineName, Redundancy, Replay, hex_digest};
+use crate::{
+    Bytes, Instead, Nanos, OpKind, OwnEngineName, RebuildPace, Redundancy, Replay, hex_digest,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -29,23 +31,13 @@ pub enum Pattern {
     Strided,
 }
 
-impl Pattern {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Sequential, Self::Random, Self::Hit, Self::Zipf, Self::Hot, Self::Strided];
-
-    /// The printed name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-            Self::Hit => "hit",
-            Self::Zipf => "zipf",
-            Self::Hot => "hot",
-            Self::Strided => "strided",
-        }
-    }
+crate::words! { Pattern:
+    Sequential = "sequential",
+    Random = "random",
+    Hit = "hit",
+    Zipf = "zipf",
+    Hot = "hot",
+    Strided = "strided",
 }
 
 /// How sequential and strided jobs share the area.
@@ -219,20 +211,11 @@ pub enum Discipline {
     CallbackPosted,
 }
 
-impl Discipline {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Any, Self::OldestFirst, Self::Callback, Self::CallbackPosted];
-
-    /// The word of `--completion`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::OldestFirst => "oldest-first",
-            Self::Callback => "callback",
-            Self::CallbackPosted => "callback-posted",
-        }
-    }
+crate::words! { Discipline:
+    Any = "any",
+    OldestFirst = "oldest-first",
+    Callback = "callback",
+    CallbackPosted = "callback-posted",
 }
 
 /// The content of writes.
@@ -350,20 +333,11 @@ pub enum DropCache {
     DropCaches,
 }
 
-impl DropCache {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::None, Self::Dontneed, Self::ScratchRead, Self::DropCaches];
-
-    /// The word of `--drop-cache`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Dontneed => "dontneed",
-            Self::ScratchRead => "scratch-read",
-            Self::DropCaches => "drop-caches",
-        }
-    }
+crate::words! { DropCache:
+    None = "none",
+    Dontneed = "dontneed",
+    ScratchRead = "scratch-read",
+    DropCaches = "drop-caches",
 }
 
 /// A request size and its share of the requests.
@@ -673,7 +647,7 @@ impl Workload {
         let hit = self.hit_bytes.map_or(0, |bytes| bytes.0);
         let sizes: Vec<String> =
             self.bs.iter().map(|share| format!("{}/{}", share.bytes.0, share.percent)).collect();
-        let text = format!(
+        let mut text = format!(
             "cell/1 read={} pattern={} hit={hit} bs={} iodepth={} numjobs={} cache={} engine={} \
              arrival={:?} offset={} size={} drop-cache={:?} zipf={} hot={}/{} stride={} misalign={} \
              regions={:?} polled={} sqpoll={} completion={} rate={}/{} think={} raid0={} \
@@ -707,72 +681,37 @@ impl Workload {
             self.compressible_percent,
         );
         // Added only if present, so that the hashes of other cells do not change.
-        let blend = self.blend.map_or_else(String::new, |blend| {
+        text.extend(self.blend.map(|blend| {
             format!(" blend={}/{}", blend.sequential_percent, blend.hit_percent)
-        });
-        let from_start = if self.from_start { " from-start" } else { "" };
-        let once = if self.without_replacement { " without-replacement" } else { "" };
-        let zones: String = self
-            .zones
-            .iter()
-            .map(|zone| format!(" zone={}/{}", zone.request_percent, zone.area_percent))
-            .collect();
-        let align =
-            self.align_bytes.map_or_else(String::new, |bytes| format!(" align={}", bytes.0));
-        let backwards = if self.backwards { " backwards" } else { "" };
-        let distance = self
-            .job_distance_bytes
-            .map_or_else(String::new, |distance| format!(" offset-increment={}", distance.0));
-        let processors = match self.processors.as_slice() {
-            [] => String::new(),
-            bound => format!(" processors={bound:?}"),
-        };
-        let flush = self
-            .flush
-            .map_or_else(String::new, |flush| format!(" {}={}", flush.kind.name(), flush.every));
-        let huge_pages = if self.huge_pages { " huge-pages" } else { "" };
-        let instead = self.instead.map_or_else(String::new, |it| format!(" instead={it:?}"));
-        let priority = self
-            .io_priority
-            .map_or_else(String::new, |priority| format!(" io-priority={priority}"));
-        let cgroup = self.cgroup.as_ref().map_or_else(String::new, |it| format!(" cgroup={it}"));
-        let array = self.array.map_or_else(String::new, |array| {
-            let failed = array.failed.map_or_else(String::new, |leg| format!("/failed {leg}"));
-            let rebuild = array.rebuild.map_or_else(String::new, |pace| {
-                format!("/rebuild {}", pace.bytes_per_s.map_or(0, |bytes| bytes.0))
-            });
-            format!(" raid={}{failed}{rebuild}", array.level.number())
-        });
-        let burst = self.burst_milli.map_or_else(String::new, |burst| format!(" burst={burst}"));
-        let replay = self.replay.as_ref().map_or_else(String::new, |replay| {
+        }));
+        text.extend(self.from_start.then_some(" from-start"));
+        text.extend(self.without_replacement.then_some(" without-replacement"));
+        text.extend(self.zones.iter().map(|zone| {
+            format!(" zone={}/{}", zone.request_percent, zone.area_percent)
+        }));
+        text.extend(self.align_bytes.map(|bytes| format!(" align={}", bytes.0)));
+        text.extend(self.backwards.then_some(" backwards"));
+        text.extend(self.job_distance_bytes.map(|bytes| format!(" offset-increment={}", bytes.0)));
+        let bound = Some(&self.processors).filter(|bound| !bound.is_empty());
+        text.extend(bound.map(|bound| format!(" processors={bound:?}")));
+        text.extend(self.flush.map(|flush| format!(" {}={}", flush.kind.name(), flush.every)));
+        text.extend(self.instead.map(|it| format!(" instead={it:?}")));
+        text.extend(self.huge_pages.then_some(" huge-pages"));
+        text.extend(self.io_priority.map(|priority| format!(" io-priority={priority}")));
+        if let Some(Redundancy { level, failed, rebuild, .. }) = self.array {
+            text += &format!(" raid={}", level.number());
+            text.extend(failed.map(|leg| format!("/failed {leg}")));
+            let rate = |pace: RebuildPace| pace.bytes_per_s.map_or(0, |bytes| bytes.0);
+            text.extend(rebuild.map(|pace| format!("/rebuild {}", rate(pace))));
+        }
+        text.extend(self.cgroup.iter().map(|group| format!(" cgroup={group}")));
+        text.extend(self.burst_milli.map(|burst| format!(" burst={burst}")));
+        text.extend(self.replay.iter().map(|replay| {
             format!(" replay={}/{:?}", replay.digest, replay.pace)
-        });
-        let beside: String = self
-            .beside
-            .iter()
-            .map(|job| {
-                format!(" beside={}/{}/{}", job.delay_ns.0, job.targets, job.workload.cell())
-            })
-            .collect();
-        hex_digest(
-            &(text
-                + &blend
-                + from_start
-                + once
-                + &zones
-                + &align
-                + backwards
-                + &distance
-                + &processors
-                + &flush
-                + &instead
-                + huge_pages
-                + &priority
-                + &array
-                + &cgroup
-                + &burst
-                + &replay
-                + &beside),
-        )
+        }));
+        text.extend(self.beside.iter().map(|job| {
+            format!(" beside={}/{}/{}", job.delay_ns.0, job.targets, job.workload.cell())
+        }));
+        hex_digest(&text)
     }
 }
