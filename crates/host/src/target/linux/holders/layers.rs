@@ -29,7 +29,7 @@ impl FileId {
         let mut place = place.split(':');
         let mut number = |radix| u64::from_str_radix(place.next()?, radix).ok();
         let (major, minor, inode) = (number(16)?, number(16)?, number(10)?);
-        let device = fs::makedev(u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
+        let device = rustix::fs::makedev(u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
         Some(Self { device, inode })
     }
 }

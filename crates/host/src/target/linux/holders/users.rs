@@ -6,7 +6,7 @@ use super::layers::{FileId, FileNames};
 use super::processes::numbers_of_processes;
 use super::reach::{Part, Reach};
 use crate::kernel::Roots;
-use crate::kernel::device::{btrfs_of, numbers};
+use crate::kernel::device::btrfs_of;
 use crate::kernel::mounts::{Mount, mounts_of_process, unescape};
 use crate::kernel::read::{names, text};
 use std::collections::HashSet;
