@@ -3,8 +3,8 @@
 //! A CPU of an emulated guest takes half a millisecond or more to wake up. Devices faster than a few
 //! milliseconds are therefore measured at queue depth 1, as in the profile.
 //!
-//! A script (`scripts/`) runs in the guest's shell, with the functions of `init.sh`. Each answer that it prints has a
-//! name. Of a diagnosis, the verdict on one device is judged; of a run, how it ended.
+//! A script (`scripts/`) runs in the guest's shell, with the functions of `init.sh`. Each answer that it
+//! prints has a name. Of a diagnosis, the verdict on one device is judged; of a run, how it ended.
 
 use crate::judge::{CAPPED, Expect, FINE, RAISE, SILENT, SLOW};
 
