@@ -14,6 +14,7 @@ use crate::server::{Lane, Processors, Server};
 use crate::slab::Slab;
 use workload::Rng;
 use workload::volume::{DiskLoad, Volume, VolumeSpec};
+
 /// Maximum difference in spindle speed between drives of a model, in millionths: manufacturers specify half
 /// a percent or less.
 const SPREAD_PPM: u32 = 2_000;
