@@ -186,8 +186,7 @@ impl<'a> Reader<'a, '_> {
             self.at += 1;
             self.blanks();
             let handed_on = key == self.list && self.peek() == Some(b'[') && level < MOST_LEVELS;
-            let (value, whole) =
-                if handed_on { self.taken(level) } else { self.value(level + 1) };
+            let (value, whole) = if handed_on { self.taken(level) } else { self.value(level + 1) };
             members.extend(value.map(|value| (key, value)));
             if !whole {
                 return (Some(Json::Object(members, false)), false);

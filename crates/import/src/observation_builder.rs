@@ -182,7 +182,8 @@ impl ObservationBuilder {
         findings.extend(self.totals_only.then(losses::totals_only));
         findings.extend(self.impossible.finding());
         findings.extend(losses::resets(self.counts.resets));
-        findings.extend(doubt.map(|doubt| losses::busy_doubtful(&doubt, observation.devices.len())));
+        findings
+            .extend(doubt.map(|doubt| losses::busy_doubtful(&doubt, observation.devices.len())));
         findings.extend(losses::damage(&self.counts));
         findings.extend(assumed_times);
         findings.extend(lacks::findings(&observation, self.counts.discards_mixed));

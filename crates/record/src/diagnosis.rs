@@ -9,9 +9,9 @@
 
 use crate::schema::word;
 use crate::{
-    Calibrated, CauseCode, ComparedCondition, Confidence, DeviceFacts, Doubt, EpisodeLoad, Estimate,
-    Evidence, FactNotRead, Finding, IoGroup, LayerKind, Measured, Misleading, Note, Numbers, OpKind,
-    PathMap, Remedy, Tail, UtilizationLaw,
+    Calibrated, CauseCode, ComparedCondition, Confidence, DeviceFacts, Doubt, EpisodeLoad,
+    Estimate, Evidence, FactNotRead, Finding, IoGroup, LayerKind, Measured, Misleading, Note,
+    Numbers, OpKind, PathMap, Remedy, Tail, UtilizationLaw,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

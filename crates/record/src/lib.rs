@@ -71,8 +71,8 @@ pub use comparison::{
     ComparedMetric, ComparedRow, ComparedSide, ComparedUnit, ComparedVerdict, Comparison,
 };
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
-pub use cpu_taken::cpu_taken;
 pub use cpu_cost::{CpuClock, CpuCost, CpuSplit, CpuUpper, KernelAccounting};
+pub use cpu_taken::cpu_taken;
 pub use diagnosis::{
     Activity, Alternative, Baseline, Cause, DIAGNOSIS_SCHEMA, Demand, DeviceDiagnosis, Diagnosis,
     Episode, Excluded, HypothesisName, MatchedBy, MatchedProfile, Moment, OperationVerdict, Rung,
@@ -146,7 +146,8 @@ pub use shared::{SHARED_SCHEMA, SharedDiagnosis, SharedHost};
 pub use size_shares::{mix_word, size_shares};
 pub use system_fact::{FactData, FactNotRead, FactValue, FactsRead, SystemFact};
 pub use trial::{
-    Batching, CacheDropped, DeviceCounters, Harness, JobResult, Preconditioning, TRIAL_SCHEMA, Trial,
+    Batching, CacheDropped, DeviceCounters, Harness, JobResult, Preconditioning, TRIAL_SCHEMA,
+    Trial,
 };
 pub use trial_result::{
     BadBlock, BlockFault, ComponentUse, DirectionResult, EndedBy, ErrorCount, IntervalDirection,

@@ -6,8 +6,8 @@
 
 use crate::{
     AreaZone, Blend, Bytes, CacheMode, Discipline, DropCache, EngineName, Flush, FlushKind,
-    HotArea, Instead, IoPriority, Nanos, OpKind, Pattern, RebuildPace, Redundancy, Regions,
-    Replay, hex_digest,
+    HotArea, Instead, IoPriority, Nanos, OpKind, Pattern, RebuildPace, Redundancy, Regions, Replay,
+    hex_digest,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -393,14 +393,17 @@ impl Workload {
             self.compressible_percent,
         );
         // Added only if present, so that the hashes of other cells do not change.
-        text.extend(self.blend.map(|blend| {
-            format!(" blend={}/{}", blend.sequential_percent, blend.hit_percent)
-        }));
+        text.extend(
+            self.blend
+                .map(|blend| format!(" blend={}/{}", blend.sequential_percent, blend.hit_percent)),
+        );
         text.extend(self.from_start.then_some(" from-start"));
         text.extend(self.without_replacement.then_some(" without-replacement"));
-        text.extend(self.zones.iter().map(|zone| {
-            format!(" zone={}/{}", zone.request_percent, zone.area_percent)
-        }));
+        text.extend(
+            self.zones
+                .iter()
+                .map(|zone| format!(" zone={}/{}", zone.request_percent, zone.area_percent)),
+        );
         text.extend(self.align_bytes.map(|bytes| format!(" align={}", bytes.0)));
         text.extend(self.backwards.then_some(" backwards"));
         text.extend(self.job_distance_bytes.map(|bytes| format!(" offset-increment={}", bytes.0)));
@@ -418,9 +421,9 @@ impl Workload {
         }
         text.extend(self.cgroup.iter().map(|group| format!(" cgroup={group}")));
         text.extend(self.burst_milli.map(|burst| format!(" burst={burst}")));
-        text.extend(self.replay.iter().map(|replay| {
-            format!(" replay={}/{:?}", replay.digest, replay.pace)
-        }));
+        text.extend(
+            self.replay.iter().map(|replay| format!(" replay={}/{:?}", replay.digest, replay.pace)),
+        );
         text.extend(self.beside.iter().map(|job| {
             format!(" beside={}/{}/{}", job.delay_ns.0, job.targets, job.workload.cell())
         }));

@@ -5,7 +5,9 @@
 //! computes the new parity from the old one would carry an existing error on. Repaired rows are counted: on
 //! legs that an array wrote before, they show where a kill hit between data and parity.
 
-use engine::{AlignedMemory, OwnedFile, RebuildState, SystemError, read_all, read_up_to_end, write_all};
+use engine::{
+    AlignedMemory, OwnedFile, RebuildState, SystemError, read_all, read_up_to_end, write_all,
+};
 use record::{Bytes, LegCheck};
 use std::sync::atomic::{AtomicBool, Ordering};
 use workload::volume::{Combinations, DiskLoad, Memory, Plan, Raid, Volume, VolumeSpec};
@@ -50,7 +52,8 @@ impl<'a> Legs<'a> {
         let loads = vec![DiskLoad::default(); self.files.len()];
         self.volume.plan(op, offset, bytes, &loads, &mut self.plan);
         self.volume.combine(op, offset, bytes, &self.plan, &mut self.sums);
-        self.pieces.resize_with(self.pieces.len().max(self.plan.pieces.len()), AlignedMemory::default);
+        self.pieces
+            .resize_with(self.pieces.len().max(self.plan.pieces.len()), AlignedMemory::default);
         for ((piece, direct), held) in
             self.plan.pieces.iter().zip(&self.sums.direct).zip(&mut self.pieces)
         {

@@ -36,9 +36,10 @@ const SIMULATED: [&str; 5] = [
 
 pub(crate) fn run() -> Result<bool> {
     let missing = [COMPILER, QEMU].into_iter().find(|program| !place::has(program));
-    place::needs(missing.map(|program| {
-        format!("needs {program} (Debian: gcc-aarch64-linux-gnu, qemu-user)")
-    }))?;
+    place::needs(
+        missing
+            .map(|program| format!("needs {program} (Debian: gcc-aarch64-linux-gnu, qemu-user)")),
+    )?;
     place::needs_library(TARGET)?;
     let whole: Vec<String> =
         WHOLE.iter().map(|name| format!("--package=halfpower-{name}")).collect();

@@ -1,7 +1,7 @@
 //! Tests the file layer with a trivial disk: a fixed time per transfer plus bytes over a rate, one transfer
 //! after the other, and one processor.
 
-use crate::file_bench::{Bench, FILE_BYTES, KIB, MIB, block_ns, costs, sequence, spec};
+use crate::file_bench::{Bench, FILE_BYTES, KIB, MIB, block_ns, sequence, spec};
 use record::{CacheMode, OpKind};
 use simdisk::{Conditions, FileSpec, FileState, FileSystem};
 use workload::Rng;

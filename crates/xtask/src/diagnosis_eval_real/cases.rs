@@ -249,8 +249,11 @@ fn limits(draws: &mut Draws) -> Vec<Case> {
         limited("limit of bytes read", Load::in_order("read"), ReadBytes, slow),
         limited("limit of writes", deep(WRITES), WriteIops, few),
         limited("limit of bytes written", Load::in_order("write"), WriteBytes, slow),
-        limited("reads held, writes not", deep(READS), ReadIops, few)
-            .beside(Load::open(WRITES, rate / 4, "poisson")),
+        limited("reads held, writes not", deep(READS), ReadIops, few).beside(Load::open(
+            WRITES,
+            rate / 4,
+            "poisson",
+        )),
         case("limit that is not reached", unreached, FINE, SILENT).asking(rate),
         case("limit that comes and goes", comes_and_goes, &["capped", "slow"], &[])
             .changed(&[Change::ComeAndGo(second * 2 / 5, second * 8 / 5)]),
@@ -271,9 +274,14 @@ fn crowds(draws: &mut Draws) -> Vec<Case> {
     let through = Load::run("--rw randwrite --bs 4k --iodepth 1 --numjobs 8 --cache none");
     vec![
         case("a deep queue", Load::closed(READS, deep), OVERLOADED, &["shallower_queue"]).on(LOOP),
-        case("a deep queue, libaio", Load::libaio(READS, 256, ""), OVERLOADED, &["shallower_queue"])
-            .filling(DEEP.0 * draws.known.knee)
-            .on(LOOP),
+        case(
+            "a deep queue, libaio",
+            Load::libaio(READS, 256, ""),
+            OVERLOADED,
+            &["shallower_queue"],
+        )
+        .filling(DEEP.0 * draws.known.knee)
+        .on(LOOP),
         case("one writer", some(READS), OVERLOADED, SHARE)
             .beside(Load::closed(WRITES, deep))
             .on(LOOP),

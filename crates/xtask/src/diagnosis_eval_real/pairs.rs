@@ -71,9 +71,7 @@ fn flushes(draws: &mut Draws) -> Vec<Case> {
     vec![
         harm("flushes of a cache", syncing(draws.between(1.0, 4.0)), ANY, NAMES)
             .changed(&[draws.long()]),
-        harmless("few long flushes", few(1), NAMES)
-            .beside(draws.light())
-            .changed(&[draws.long()]),
+        harmless("few long flushes", few(1), NAMES).beside(draws.light()).changed(&[draws.long()]),
         harmless("many short flushes", few(draws.between(10.0, 60.0)), NAMES),
         harm("a neighbour flushes", Load::sync(READS, ""), ANY, OF_NEIGHBOUR)
             .beside(syncing(1))

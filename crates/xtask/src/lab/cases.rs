@@ -142,10 +142,7 @@ pub(super) const CASES: &[Case] = &[
         name: "io-max",
         modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod"],
         script: include_str!("scripts/io-max.sh"),
-        expects: &[
-            ("held", "sda", found(CAPPED, RAISE)),
-            ("below", "sda", found(FINE, SILENT)),
-        ],
+        expects: &[("held", "sda", found(CAPPED, RAISE)), ("below", "sda", found(FINE, SILENT))],
         ..NOTHING
     },
     Case {
@@ -164,7 +161,12 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "thin-pool",
-        modules: &["crc32c_generic", "scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod", "dm-thin-pool"],
+        modules: &[
+            "crc32c_generic",
+            "scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32",
+            "sd_mod",
+            "dm-thin-pool",
+        ],
         script: include_str!("scripts/thin-pool.sh"),
         expects: &slows("sda"),
         ..NOTHING
@@ -229,7 +231,16 @@ pub(super) const CASES: &[Case] = &[
         name: "cifs",
         server: Some(&SMB_SERVER),
         modules: &[
-            "cmac", "ccm", "gcm", "ctr", "ghash-generic", "sha512_generic", "nls_utf8", "cifs", "sch_netem", "virtio_net",
+            "cmac",
+            "ccm",
+            "gcm",
+            "ctr",
+            "ghash-generic",
+            "sha512_generic",
+            "nls_utf8",
+            "cifs",
+            "sch_netem",
+            "virtio_net",
             "virtio_pci",
         ],
         programs: &["sbin/tc"],
@@ -239,7 +250,11 @@ pub(super) const CASES: &[Case] = &[
     },
     Case {
         name: "lvm",
-        modules: &["scsi_debug dev_size_mb=96 ndelay=2000000 per_host_store=1 add_host=2 max_queue=32", "sd_mod", "dm-mod"],
+        modules: &[
+            "scsi_debug dev_size_mb=96 ndelay=2000000 per_host_store=1 add_host=2 max_queue=32",
+            "sd_mod",
+            "dm-mod",
+        ],
         programs: &["sbin/lvm"],
         script: include_str!("scripts/lvm.sh"),
         expects: &slows("sda and sdb"),

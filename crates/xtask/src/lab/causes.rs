@@ -86,7 +86,12 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "cause-flushes",
         script: include_str!("scripts/cause-flushes.sh"),
-        expects: &pair(["rest", "sync"], "sda", ANY, &["volatile_cache", "many_flushes", "journal"]),
+        expects: &pair(
+            ["rest", "sync"],
+            "sda",
+            ANY,
+            &["volatile_cache", "many_flushes", "journal"],
+        ),
         ..SATA_DISK
     },
     Case {
@@ -101,7 +106,10 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "cause-usb2",
         modules: &["ehci_pci", "usb-storage", "sd_mod"],
-        drives: &[Disk { device: "usb-storage,bus=usb.0", drive: "cache=unsafe,throttling.bps-total=30000000" }],
+        drives: &[Disk {
+            device: "usb-storage,bus=usb.0",
+            drive: "cache=unsafe,throttling.bps-total=30000000",
+        }],
         machine: USB2,
         script: include_str!("scripts/cause-usb2.sh"),
         expects: &pair(["small", "full"], "sda", HARMED, &["usb_bridge"]),
@@ -123,9 +131,7 @@ pub(super) const CASES: &[Case] = &[
         programs: &["sbin/cryptsetup"],
         drives: &[Disk { device: "virtio-blk-pci", drive: "cache=unsafe" }],
         script: include_str!("scripts/cause-crypt.sh"),
-        expects: &[
-            ("full", "vda", cause(ANY, &["dm_crypt", "processors_busy"])),
-        ],
+        expects: &[("full", "vda", cause(ANY, &["dm_crypt", "processors_busy"]))],
         ..NOTHING
     },
     Case {
@@ -135,19 +141,29 @@ pub(super) const CASES: &[Case] = &[
         drives: &[Disk { device: "virtio-blk-pci", drive: "cache=unsafe" }],
         // Two volumes on the disk: an encrypted one that is idle, and one with requests.
         script: include_str!("scripts/cause-crypt-beside.sh"),
-        expects: &[("beside", "vda", Expect { harmless: &["dm_crypt"], ..cause(ANY, &["volume_holds"]) })],
+        expects: &[(
+            "beside",
+            "vda",
+            Expect { harmless: &["dm_crypt"], ..cause(ANY, &["volume_holds"]) },
+        )],
         ..NOTHING
     },
     Case {
         name: "cause-misaligned",
-        modules: &["scsi_debug dev_size_mb=300 ndelay=2000000 max_queue=32 physblk_exp=3", "sd_mod"],
+        modules: &[
+            "scsi_debug dev_size_mb=300 ndelay=2000000 max_queue=32 physblk_exp=3",
+            "sd_mod",
+        ],
         script: include_str!("scripts/cause-misaligned.sh"),
         expects: &pair(["reads", "writes"], "sda", HARMED, &["alignment"]),
         ..NOTHING
     },
     Case {
         name: "cause-shingled",
-        modules: &["scsi_debug dev_size_mb=512 ndelay=2000000 max_queue=32 zbc=aware zone_size_mb=16", "sd_mod"],
+        modules: &[
+            "scsi_debug dev_size_mb=512 ndelay=2000000 max_queue=32 zbc=aware zone_size_mb=16",
+            "sd_mod",
+        ],
         script: include_str!("scripts/cause-shingled.sh"),
         expects: &pair(["reads", "writes"], "sda", HARMED, &["shingled"]),
         ..NOTHING
