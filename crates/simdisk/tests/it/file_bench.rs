@@ -46,7 +46,7 @@ pub(crate) struct Bench {
     pub(crate) errors: u64,
 }
 
-pub(crate) fn costs() -> CallCosts {
+fn costs() -> CallCosts {
     CallCosts {
         direct_read: CallCost { fixed_ns: 50_000, per_kib_ns: 500 },
         direct_write: CallCost { fixed_ns: 50_000, per_kib_ns: 500 },
