@@ -10,6 +10,7 @@
 //! [`input`] is the other interface to the outside: it reads files and pipes, with a size limit for each
 //! kind.
 
+mod aligned;
 mod array;
 mod buffer;
 mod clock;
@@ -39,6 +40,7 @@ use linux as platform;
 #[cfg(windows)]
 use windows as platform;
 
+pub use aligned::AlignedMemory;
 pub use array::{Array, RebuildState, SharedArray};
 pub use buffer::Buffers;
 pub use clock::clock_cost_ns;

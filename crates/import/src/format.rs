@@ -43,45 +43,21 @@ pub enum Format {
     Observation,
 }
 
-impl Format {
-    /// All formats.
-    pub const ALL: [Self; 14] = [
-        Self::Iostat,
-        Self::IostatText,
-        Self::SadfJson,
-        Self::SadfLines,
-        Self::SadfPairs,
-        Self::SadfXml,
-        Self::Sar,
-        Self::Diskstats,
-        Self::NodeExporter,
-        Self::Prometheus,
-        Self::Telegraf,
-        Self::Collectd,
-        Self::Perfmon,
-        Self::Observation,
-    ];
-
-    /// The name, as a flag takes it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Iostat => "iostat",
-            Self::IostatText => "iostat-text",
-            Self::SadfJson => "sadf-json",
-            Self::SadfLines => "sadf-lines",
-            Self::SadfPairs => "sadf-pairs",
-            Self::SadfXml => "sadf-xml",
-            Self::Sar => "sar",
-            Self::Diskstats => "diskstats",
-            Self::NodeExporter => "node-exporter",
-            Self::Prometheus => "prometheus",
-            Self::Telegraf => "telegraf",
-            Self::Collectd => "collectd",
-            Self::Perfmon => "windows",
-            Self::Observation => "observation",
-        }
-    }
+record::words! { Format:
+    Iostat = "iostat",
+    IostatText = "iostat-text",
+    SadfJson = "sadf-json",
+    SadfLines = "sadf-lines",
+    SadfPairs = "sadf-pairs",
+    SadfXml = "sadf-xml",
+    Sar = "sar",
+    Diskstats = "diskstats",
+    NodeExporter = "node-exporter",
+    Prometheus = "prometheus",
+    Telegraf = "telegraf",
+    Collectd = "collectd",
+    Perfmon = "windows",
+    Observation = "observation",
 }
 
 /// First bytes of binary files, with their format and what to do.

@@ -44,7 +44,7 @@ pub(crate) fn observations(
         let only_first = only_first(runs);
         runs.iter_mut().for_each(|run| add_run(run, only_first, builder, options));
     };
-    hosts.observations(source, fill, finish)
+    hosts.observations(source, fill, "record with: iostat -x -t 1")
 }
 
 fn report(report: &Json<'_>) -> Report {
@@ -59,10 +59,6 @@ fn report(report: &Json<'_>) -> Report {
         },
         ..Report::default()
     }
-}
-
-fn finish(builder: ObservationBuilder) -> Result<Observation, ImportError> {
-    builder.finish("no report contains a disk", "record with: iostat -x -t 1")
 }
 
 /// Whether a host has only one report per start of iostat.

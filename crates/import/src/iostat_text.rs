@@ -13,7 +13,7 @@ use crate::printed::{command_line, first_line, interval_of, stamp_line, unquoted
 use crate::runs::{Hosts, Report, Run};
 use crate::sysstat::{self, Columns, Field};
 use crate::{ImportError, Options, Text};
-use record::{Context, Interval, Observation, OpInterval};
+use record::{Context, Interval, Observation};
 use std::collections::BTreeSet;
 
 /// Names of the column of disks.
@@ -226,18 +226,5 @@ fn is_cut(words: &[&str]) -> bool {
 
 /// Adds the figures of another table of the same report.
 fn merge(into: &mut Interval, from: &Interval) {
-    let op = |into: &mut OpInterval, from: OpInterval| {
-        into.per_s = into.per_s.or(from.per_s);
-        into.bytes_per_s = into.bytes_per_s.or(from.bytes_per_s);
-        into.request_bytes = into.request_bytes.or(from.request_bytes);
-        into.merged_per_s = into.merged_per_s.or(from.merged_per_s);
-        into.latency_ns = into.latency_ns.or(from.latency_ns);
-    };
-    op(&mut into.read, from.read);
-    op(&mut into.write, from.write);
-    op(&mut into.all, from.all);
-    into.discards_per_s = into.discards_per_s.or(from.discards_per_s);
-    into.flushes_per_s = into.flushes_per_s.or(from.flushes_per_s);
-    into.busy_share = into.busy_share.or(from.busy_share);
-    into.concurrency = into.concurrency.or(from.concurrency);
+    into.figures_mut().zip(from.figures()).for_each(|(into, from)| *into = into.or(from));
 }

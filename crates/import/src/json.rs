@@ -105,19 +105,16 @@ pub(crate) fn each<'a>(
             return faults;
         }
         let begin = reader.at;
-        let outcome = match reader.peek() {
+        let (value, whole) = match reader.peek() {
             Some(b'{' | b'[') => reader.value(0),
-            _ => Outcome::Broken(None),
+            _ => (None, false),
         };
-        match outcome {
-            Outcome::Whole(value) => (reader.take)(Part::Value(value)),
-            Outcome::Broken(value) => {
-                value.map(Part::Value).into_iter().for_each(&mut reader.take);
-                faults += 1;
-                let from = reader.at.max(begin + 1);
-                let Some(next) = object_with(text, from, &key) else { return faults };
-                reader.at = next;
-            }
+        value.map(Part::Value).into_iter().for_each(&mut reader.take);
+        if !whole {
+            faults += 1;
+            let from = reader.at.max(begin + 1);
+            let Some(next) = object_with(text, from, &key) else { return faults };
+            reader.at = next;
         }
     }
 }
@@ -131,11 +128,8 @@ fn object_with(text: &str, from: usize, key: &str) -> Option<usize> {
     })
 }
 
-/// A value, complete or partial.
-enum Outcome<'a> {
-    Whole(Json<'a>),
-    Broken(Option<Json<'a>>),
-}
+/// A value as far as it could be read, and whether that is all of it.
+type Outcome<'a> = (Option<Json<'a>>, bool);
 
 struct Reader<'a, 't> {
     text: &'a str,
@@ -165,12 +159,13 @@ impl<'a> Reader<'a, '_> {
         match self.peek() {
             Some(b'{') if level < MOST_LEVELS => self.object(level),
             Some(b'[') if level < MOST_LEVELS => self.array(level),
-            Some(b'"') => match self.string() {
-                Some(text) => Outcome::Whole(Json::Text(text)),
-                None => Outcome::Broken(None),
-            },
+            Some(b'"') => {
+                let text = self.string().map(Json::Text);
+                let whole = text.is_some();
+                (text, whole)
+            }
             Some(byte) if byte.is_ascii_alphanumeric() || b"+-.".contains(&byte) => self.word(),
-            _ => Outcome::Broken(None),
+            _ => (None, false),
         }
     }
 
@@ -181,23 +176,21 @@ impl<'a> Reader<'a, '_> {
             self.skip(|byte| byte.is_ascii_whitespace() || byte == b',');
             if self.peek() == Some(b'}') {
                 self.at += 1;
-                return Outcome::Whole(Json::Object(members, true));
+                return (Some(Json::Object(members, true)), true);
             }
             let key = (self.peek() == Some(b'"')).then(|| self.string()).flatten();
             self.blanks();
             let (Some(key), Some(b':')) = (key, self.peek()) else {
-                return Outcome::Broken(Some(Json::Object(members, false)));
+                return (Some(Json::Object(members, false)), false);
             };
             self.at += 1;
             self.blanks();
             let handed_on = key == self.list && self.peek() == Some(b'[') && level < MOST_LEVELS;
-            let value = if handed_on { self.taken(level) } else { self.value(level + 1) };
-            match value {
-                Outcome::Whole(value) => members.push((key, value)),
-                Outcome::Broken(value) => {
-                    members.extend(value.map(|value| (key, value)));
-                    return Outcome::Broken(Some(Json::Object(members, false)));
-                }
+            let (value, whole) =
+                if handed_on { self.taken(level) } else { self.value(level + 1) };
+            members.extend(value.map(|value| (key, value)));
+            if !whole {
+                return (Some(Json::Object(members, false)), false);
             }
         }
     }
@@ -209,41 +202,32 @@ impl<'a> Reader<'a, '_> {
         self.blanks();
         let blank_line = self.text[begin..self.at].matches('\n').count() > 1;
         let mut elements = 0;
-        loop {
-            self.skip(|byte| byte.is_ascii_whitespace() || byte == b',');
-            if self.peek() == Some(b']') {
-                self.at += 1;
-                return Outcome::Whole(Json::Taken { elements, blank_line });
-            }
-            let (element, whole) = match self.value(level + 1) {
-                Outcome::Whole(value) => (Some(value), true),
-                Outcome::Broken(value) => (value, false),
-            };
-            if let Some(element) = element {
-                elements += 1;
-                (self.take)(Part::Element(element));
-            }
-            if !whole {
-                return Outcome::Broken(Some(Json::Taken { elements, blank_line }));
-            }
-        }
+        let whole = self.elements(level, |reader, element| {
+            elements += 1;
+            (reader.take)(Part::Element(element));
+        });
+        (Some(Json::Taken { elements, blank_line }), whole)
     }
 
     fn array(&mut self, level: usize) -> Outcome<'a> {
         self.at += 1;
         let mut elements = Vec::new();
+        let whole = self.elements(level, |_, element| elements.push(element));
+        (Some(Json::Array(elements)), whole)
+    }
+
+    /// Passes on the elements of an array, as far as readable; returns whether it has an end.
+    fn elements(&mut self, level: usize, mut take: impl FnMut(&mut Self, Json<'a>)) -> bool {
         loop {
             self.skip(|byte| byte.is_ascii_whitespace() || byte == b',');
             if self.peek() == Some(b']') {
                 self.at += 1;
-                return Outcome::Whole(Json::Array(elements));
+                return true;
             }
-            match self.value(level + 1) {
-                Outcome::Whole(value) => elements.push(value),
-                Outcome::Broken(value) => {
-                    elements.extend(value);
-                    return Outcome::Broken(Some(Json::Array(elements)));
-                }
+            let (element, whole) = self.value(level + 1);
+            element.into_iter().for_each(|element| take(self, element));
+            if !whole {
+                return false;
             }
         }
     }
@@ -254,10 +238,10 @@ impl<'a> Reader<'a, '_> {
         self.skip(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
         let word = &self.text[begin..self.at];
         if self.at >= self.text.len() {
-            return Outcome::Broken(None);
+            return (None, false);
         }
         let is_number = word.bytes().any(|byte| byte.is_ascii_digit());
-        Outcome::Whole(if is_number { Json::Number(word) } else { Json::Word })
+        (Some(if is_number { Json::Number(word) } else { Json::Word }), true)
     }
 
     /// A string from its opening quote; `None` if it is not closed.

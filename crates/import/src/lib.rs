@@ -30,6 +30,7 @@ mod iostat_text;
 mod json;
 mod kernel;
 mod lacks;
+mod losses;
 mod moment;
 mod number;
 mod observation_builder;

@@ -4,11 +4,12 @@
 //! and mean sizes are derived if the source has none, requests in flight follow from Little's law,
 //! intervals are sorted by time, and every omission or assumption becomes a finding.
 
+use crate::losses::{self, Counts};
 use crate::moment::{self, Assumed, SECOND_NS, Stamp};
 use crate::{ImportError, lacks};
 use record::{
     Context, DeviceFacts, Figure, Finding, FindingCode, ImpossibleFigures, Interval,
-    OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval, Severity,
+    OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,29 +20,6 @@ pub(crate) const SECTOR_BYTES: f64 = 512.0;
 /// Binary kilobyte, sysstat's `kB`.
 pub(crate) const KIB: f64 = 1_024.0;
 pub(crate) const MS: f64 = 1e6;
-
-/// Data that the reader found but did not use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    /// Lines, objects or characters that could not be read.
-    pub(crate) faults: u64,
-    /// A device twice at the same time.
-    pub(crate) twice: u64,
-    /// Reports of averages since boot.
-    pub(crate) since_boot: u64,
-    /// How many of these could also be an interval.
-    pub(crate) since_boot_unsure: u64,
-    /// Intervals in which counters went back to 0.
-    pub(crate) resets: u64,
-    /// Restarts that the source marks.
-    pub(crate) restarts: u64,
-    /// Intervals of unknown length.
-    pub(crate) no_length: u64,
-    /// Times earlier than the previous one.
-    pub(crate) backwards: u64,
-    /// Intervals whose mean times include discards.
-    pub(crate) discards_mixed: u64,
-}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObservationBuilder {
@@ -198,14 +176,14 @@ impl ObservationBuilder {
             ..Observation::default()
         };
         let mut findings = Vec::new();
-        findings.extend(left_out(&self.counts));
+        findings.extend(losses::left_out(&self.counts));
         let starts = self.starts_with_host;
-        findings.extend(self.only_since_boot.then(|| averages_only(starts)));
-        findings.extend(self.totals_only.then(totals_only));
+        findings.extend(self.only_since_boot.then(|| losses::averages_only(starts)));
+        findings.extend(self.totals_only.then(losses::totals_only));
         findings.extend(self.impossible.finding());
-        findings.extend(resets(self.counts.resets));
-        findings.extend(doubt.map(|doubt| busy_doubtful(&doubt, observation.devices.len())));
-        findings.extend(damage(&self.counts));
+        findings.extend(losses::resets(self.counts.resets));
+        findings.extend(doubt.map(|doubt| losses::busy_doubtful(&doubt, observation.devices.len())));
+        findings.extend(losses::damage(&self.counts));
         findings.extend(assumed_times);
         findings.extend(lacks::findings(&observation, self.counts.discards_mixed));
         findings.extend(lacks::without_stuck_counts(&mut observation));
@@ -353,99 +331,6 @@ fn weighted(read: &OpInterval, write: &OpInterval) -> Option<Figure> {
     let value = (reads * read.value + writes * write.value) / rate;
     (rate > 0.0 && value.is_finite())
         .then(|| Figure::derived(value, read.resolution.max(write.resolution)))
-}
-
-/// Intervals of the source that are not in the observation.
-fn left_out(counts: &Counts) -> Option<Finding> {
-    let Counts { since_boot, since_boot_unsure, restarts, no_length, .. } = *counts;
-    if since_boot + restarts + no_length == 0 {
-        return None;
-    }
-    let parts = [
-        (since_boot, "report", " of averages since boot"),
-        (restarts, "restart", " of the machine"),
-        (no_length, "interval", " of unknown length"),
-    ];
-    let some = parts.into_iter().filter(|(count, ..)| *count > 0);
-    let plural = |count: u64| if count == 1 { "" } else { "s" };
-    let parts: Vec<String> =
-        some.map(|(count, what, of)| format!("{count} {what}{}{of}", plural(count))).collect();
-    let mut claim = format!("skipped: {}", parts.join(", "));
-    if since_boot_unsure > 0 {
-        claim
-            .push_str("; the values do not show whether the first report is an average since boot");
-    }
-    let severity = if no_length > 0 { Severity::Warning } else { Severity::Info };
-    let remedy = match (no_length > 0, since_boot_unsure > 0) {
-        (true, _) => "record with times (iostat -t, one scrape per time), or use --interval",
-        (false, true) => "record with iostat -y, which prints no averages since boot",
-        (false, false) => "",
-    };
-    let counts =
-        [("since boot", since_boot), ("restarts", restarts), ("unknown length", no_length)];
-    Some(with_counts(Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy), &counts))
-}
-
-/// A finding if the source has only averages since boot. A table without the host line of iostat may be a later
-/// report that somebody copied.
-fn averages_only(starts_with_host: bool) -> Finding {
-    if starts_with_host {
-        let claim = "The only report is an average since boot, which hides a slow hour.";
-        let remedy = "Record while the disk is slow: `iostat -x -t 1 60`. If the report covers an \
-                      interval (iostat -y), give its length with --interval.";
-        return Finding::warning(FindingCode::SinceBoot, claim, remedy);
-    }
-    let claim = "the only report may be an average since boot, which hides a slow hour";
-    let remedy = "record with an interval while the disk is slow: iostat -x -t 1";
-    Finding::warning(FindingCode::IntervalsLeftOut, claim, remedy)
-}
-
-/// A finding if the source has only sums over all disks.
-fn totals_only() -> Finding {
-    let claim = "the source has only _Total, the sum or mean of all disks, which hides one slow \
-                 disk among several; shares and latencies belong to no single disk";
-    let remedy = "record each disk: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
-    Finding::warning(FindingCode::FiguresMixed, claim, remedy)
-}
-
-/// A finding on counters that decreased between two moments.
-fn resets(resets: u64) -> Option<Finding> {
-    let claim = "counters decreased between two samples: the machine restarted, or the device was \
-                 replaced; these intervals are omitted";
-    let remedy = "compare serial numbers, and check the system log (dmesg, or the event log)";
-    let found = || Finding::warning(FindingCode::CountersReset, claim, remedy);
-    (resets > 0).then(|| found().with("resets", resets as f64, ""))
-}
-
-/// A finding on a kernel whose busy time is unreliable.
-fn busy_doubtful(doubt: &str, devices: usize) -> Finding {
-    let claim = format!("the busy share is unreliable: {doubt}");
-    let remedy = "use latency and requests in flight instead";
-    let found = Finding::note(FindingCode::BusyDoubtful, claim, remedy);
-    found.with("devices", devices as f64, "")
-}
-
-/// A finding on unreadable parts of the source.
-fn damage(counts: &Counts) -> Option<Finding> {
-    let Counts { faults, twice, backwards, .. } = *counts;
-    if faults + twice + backwards == 0 {
-        return None;
-    }
-    let claim = "parts of the source could not be read; the rest is used";
-    let remedy = "check that the file covers the time that you expect; a tool that was killed \
-                  leaves a truncated file";
-    let counts = [
-        ("unreadable records", faults),
-        ("duplicate devices in one report", twice),
-        ("timestamps out of order", backwards),
-    ];
-    Some(with_counts(Finding::warning(FindingCode::SourceDamaged, claim, remedy), &counts))
-}
-
-/// Adds those counts to a finding that are not 0.
-fn with_counts(finding: Finding, counts: &[(&str, u64)]) -> Finding {
-    let some = counts.iter().filter(|(_, count)| *count > 0);
-    some.fold(finding, |finding, (what, count)| finding.with(what, *count as f64, ""))
 }
 
 #[cfg(test)]

@@ -156,13 +156,13 @@ impl Hosts {
         &mut self.hosts[place]
     }
 
-    /// One observation per machine, filled by `fill` and completed by `finish`. A machine without intervals
-    /// is an error only if all machines are.
+    /// One observation per machine, filled by `fill`. A machine without intervals is an error only if all
+    /// machines are; `remedy` says how to record some.
     pub(crate) fn observations(
         mut self,
         source: &'static str,
         fill: impl Fn(&mut [Run], &mut ObservationBuilder),
-        finish: impl Fn(ObservationBuilder) -> Result<Observation, ImportError>,
+        remedy: &str,
     ) -> Result<Vec<Observation>, ImportError> {
         let (mut observations, mut last_error) = (Vec::new(), None);
         if self.hosts.is_empty() {
@@ -174,7 +174,7 @@ impl Hosts {
             builder.counts.faults = self.faults;
             builder.counts.restarts = host.runs.iter().map(|run| run.restarts).sum();
             fill(&mut host.runs, &mut builder);
-            match finish(builder) {
+            match builder.finish("no report contains a disk", remedy) {
                 Ok(observation) => observations.push(observation),
                 Err(error) => last_error = Some(error),
             }

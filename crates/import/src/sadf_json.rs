@@ -44,10 +44,7 @@ pub(crate) fn observations(
     let fill = |runs: &mut [Run], builder: &mut ObservationBuilder| {
         runs.iter_mut().for_each(|run| of_run(run, builder));
     };
-    let finish = |builder: ObservationBuilder| {
-        builder.finish("no report contains a disk", "create the file with: sadf -j FILE -- -d")
-    };
-    hosts.observations(source, fill, finish)
+    hosts.observations(source, fill, "create the file with: sadf -j FILE -- -d")
 }
 
 fn report(report: &Json<'_>) -> Report {

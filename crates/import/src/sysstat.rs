@@ -17,73 +17,66 @@ pub(crate) const PERCENT: f64 = 0.01;
 /// Keys of one figure with their factors to our unit; the first key present counts.
 pub(crate) type Keys = &'static [(&'static str, f64)];
 
-struct OpKeys {
-    per_s: Keys,
-    bytes_per_s: Keys,
-    request_bytes: Keys,
-    merged_per_s: Keys,
-    latency_ns: Keys,
-}
+/// The keys of the figures by their names in [`Interval::FIGURES`].
+const KEYS: [(&str, Keys); 19] = [
+    ("read.per_s", &[("r/s", 1.0), ("r", 1.0)]),
+    (
+        "read.bytes_per_s",
+        &[
+            ("rkB/s", KIB),
+            ("rMB/s", MIB),
+            ("rsec/s", SECTOR_BYTES),
+            ("rd_sec/s", SECTOR_BYTES),
+            ("rkB", KIB),
+            ("rMB", MIB),
+            ("rsec", SECTOR_BYTES),
+            ("rd_sec", SECTOR_BYTES),
+            ("kB_read/s", KIB),
+            ("MB_read/s", MIB),
+            ("Blk_read/s", SECTOR_BYTES),
+            ("kB_read_per_sec", KIB),
+            ("MB_read_per_sec", MIB),
+            ("Blk_read_per_sec", SECTOR_BYTES),
+        ],
+    ),
+    ("read.request_bytes", &[("rareq-sz", KIB)]),
+    ("read.merged_per_s", &[("rrqm/s", 1.0)]),
+    ("read.latency_ns", &[("r_await", MS)]),
+    ("write.per_s", &[("w/s", 1.0), ("w", 1.0)]),
+    (
+        "write.bytes_per_s",
+        &[
+            ("wkB/s", KIB),
+            ("wMB/s", MIB),
+            ("wsec/s", SECTOR_BYTES),
+            ("wr_sec/s", SECTOR_BYTES),
+            ("wkB", KIB),
+            ("wMB", MIB),
+            ("wsec", SECTOR_BYTES),
+            ("wr_sec", SECTOR_BYTES),
+            ("kB_wrtn/s", KIB),
+            ("MB_wrtn/s", MIB),
+            ("Blk_wrtn/s", SECTOR_BYTES),
+            ("kB_wrtn_per_sec", KIB),
+            ("MB_wrtn_per_sec", MIB),
+            ("Blk_wrtn_per_sec", SECTOR_BYTES),
+        ],
+    ),
+    ("write.request_bytes", &[("wareq-sz", KIB)]),
+    ("write.merged_per_s", &[("wrqm/s", 1.0)]),
+    ("write.latency_ns", &[("w_await", MS)]),
+    // Over all operations, discards included.
+    ("all.per_s", &[("tps", 1.0)]),
+    ("all.bytes_per_s", &[("kB/s", KIB), ("MB/s", MIB), ("sec/s", SECTOR_BYTES)]),
+    ("all.request_bytes", &[("areq-sz", KIB), ("avgrq-sz", SECTOR_BYTES)]),
+    ("all.merged_per_s", &[("rqm/s", 1.0)]),
+    ("all.latency_ns", &[("await", MS)]),
+    ("discards_per_s", &[("d/s", 1.0)]),
+    ("flushes_per_s", &[("f/s", 1.0)]),
+    ("concurrency", &[("aqu-sz", 1.0), ("avgqu-sz", 1.0)]),
+    ("busy_share", &[("util", PERCENT), ("%util", PERCENT), ("util-percent", PERCENT)]),
+];
 
-const READ: OpKeys = OpKeys {
-    per_s: &[("r/s", 1.0), ("r", 1.0)],
-    bytes_per_s: &[
-        ("rkB/s", KIB),
-        ("rMB/s", MIB),
-        ("rsec/s", SECTOR_BYTES),
-        ("rd_sec/s", SECTOR_BYTES),
-        ("rkB", KIB),
-        ("rMB", MIB),
-        ("rsec", SECTOR_BYTES),
-        ("rd_sec", SECTOR_BYTES),
-        ("kB_read/s", KIB),
-        ("MB_read/s", MIB),
-        ("Blk_read/s", SECTOR_BYTES),
-        ("kB_read_per_sec", KIB),
-        ("MB_read_per_sec", MIB),
-        ("Blk_read_per_sec", SECTOR_BYTES),
-    ],
-    request_bytes: &[("rareq-sz", KIB)],
-    merged_per_s: &[("rrqm/s", 1.0)],
-    latency_ns: &[("r_await", MS)],
-};
-
-const WRITE: OpKeys = OpKeys {
-    per_s: &[("w/s", 1.0), ("w", 1.0)],
-    bytes_per_s: &[
-        ("wkB/s", KIB),
-        ("wMB/s", MIB),
-        ("wsec/s", SECTOR_BYTES),
-        ("wr_sec/s", SECTOR_BYTES),
-        ("wkB", KIB),
-        ("wMB", MIB),
-        ("wsec", SECTOR_BYTES),
-        ("wr_sec", SECTOR_BYTES),
-        ("kB_wrtn/s", KIB),
-        ("MB_wrtn/s", MIB),
-        ("Blk_wrtn/s", SECTOR_BYTES),
-        ("kB_wrtn_per_sec", KIB),
-        ("MB_wrtn_per_sec", MIB),
-        ("Blk_wrtn_per_sec", SECTOR_BYTES),
-    ],
-    request_bytes: &[("wareq-sz", KIB)],
-    merged_per_s: &[("wrqm/s", 1.0)],
-    latency_ns: &[("w_await", MS)],
-};
-
-/// Over all operations, discards included.
-const ALL: OpKeys = OpKeys {
-    per_s: &[("tps", 1.0)],
-    bytes_per_s: &[("kB/s", KIB), ("MB/s", MIB), ("sec/s", SECTOR_BYTES)],
-    request_bytes: &[("areq-sz", KIB), ("avgrq-sz", SECTOR_BYTES)],
-    merged_per_s: &[("rqm/s", 1.0)],
-    latency_ns: &[("await", MS)],
-};
-
-const DISCARDS: Keys = &[("d/s", 1.0)];
-const FLUSHES: Keys = &[("f/s", 1.0)];
-const CONCURRENCY: Keys = &[("aqu-sz", 1.0), ("avgqu-sz", 1.0)];
-const BUSY: Keys = &[("util", PERCENT), ("%util", PERCENT), ("util-percent", PERCENT)];
 /// Discarded data, in any unit.
 const DISCARDED: Keys = &[
     ("kB_dscd/s", 1.0),
@@ -98,45 +91,14 @@ const DISCARDED: Keys = &[
 /// Index of a figure's column, and the factor to our unit.
 type Place = Option<(usize, f64)>;
 
-#[derive(Default)]
-struct OpPlaces {
-    per_s: Place,
-    bytes_per_s: Place,
-    request_bytes: Place,
-    merged_per_s: Place,
-    latency_ns: Place,
-}
-
-impl OpPlaces {
-    fn new(keys: &OpKeys, place: impl Fn(Keys) -> Place) -> Self {
-        Self {
-            per_s: place(keys.per_s),
-            bytes_per_s: place(keys.bytes_per_s),
-            request_bytes: place(keys.request_bytes),
-            merged_per_s: place(keys.merged_per_s),
-            latency_ns: place(keys.latency_ns),
-        }
-    }
-
-    fn read(&self, figure: impl Fn(Place) -> Option<Figure>) -> OpInterval {
-        OpInterval {
-            per_s: figure(self.per_s),
-            bytes_per_s: figure(self.bytes_per_s),
-            request_bytes: figure(self.request_bytes),
-            merged_per_s: figure(self.merged_per_s),
-            latency_ns: figure(self.latency_ns),
-        }
-    }
-}
-
-/// The columns of a table, or the keys of an object, with the index of each figure.
+/// The columns of a table, or the keys of an object, with the place of each figure.
 #[derive(Default)]
 pub(crate) struct Columns {
     names: Vec<String>,
-    read: OpPlaces,
-    write: OpPlaces,
-    all: OpPlaces,
-    others: [Place; 5],
+    figures: [Place; Interval::FIGURES.len()],
+    /// Whether reads or writes have their own latency.
+    directions: bool,
+    discarded: Place,
 }
 
 impl Columns {
@@ -147,21 +109,17 @@ impl Columns {
                 Some((names.iter().position(|name| name == key)?, *factor))
             })
         };
-        let [read, write, all] = [&READ, &WRITE, &ALL].map(|keys| OpPlaces::new(keys, place));
-        let others = [DISCARDS, FLUSHES, CONCURRENCY, BUSY, DISCARDED].map(place);
-        Self { names, read, write, all, others }
+        let of = |figure: &str| {
+            let keys = KEYS.iter().find(|(name, _)| *name == figure);
+            keys.and_then(|(_, keys)| place(keys))
+        };
+        let directions = of("read.latency_ns").or(of("write.latency_ns")).is_some();
+        let (figures, discarded) = (Interval::FIGURES.map(of), place(DISCARDED));
+        Self { names, figures, directions, discarded }
     }
 
     pub(crate) fn names(&self) -> &[String] {
         &self.names
-    }
-
-    /// Means over all requests if reads and writes have separate rates: until version 10 the latency was
-    /// not separated by direction, and did not include discards.
-    fn without_directions(&self, figure: impl Fn(Place) -> Option<Figure>) -> OpInterval {
-        let none = self.read.latency_ns.is_none() && self.write.latency_ns.is_none();
-        let latency_ns = if none { figure(self.all.latency_ns) } else { None };
-        OpInterval { latency_ns, ..OpInterval::default() }
     }
 
     /// The interval of a disk from the fields of its row. Also the rate of discarded data, if the means
@@ -176,22 +134,17 @@ impl Columns {
             let Field { reading, unit } = field(index)?;
             Some(reading.times(unit.unwrap_or(factor)))
         };
-        let figure = |place: Place| reading(place).map(Figure::from);
-        let (read, write) = (self.read.read(figure), self.write.read(figure));
-        let apart = read.per_s.is_some() && write.per_s.is_some();
-        let [discards, flushes, concurrency, busy, discarded] = self.others;
-        let interval = Interval {
-            device: device.to_owned(),
-            read,
-            write,
-            all: if apart { self.without_directions(figure) } else { self.all.read(figure) },
-            discards_per_s: figure(discards),
-            flushes_per_s: figure(flushes),
-            busy_share: figure(busy),
-            concurrency: figure(concurrency),
-            ..Interval::default()
-        };
-        let discarded = if apart { Some(0.0) } else { reading(discarded).map(|it| it.value) };
+        let mut interval = Interval { device: device.to_owned(), ..Interval::default() };
+        for (figure, place) in interval.figures_mut().zip(self.figures) {
+            *figure = reading(place).map(Figure::from);
+        }
+        let apart = interval.read.per_s.is_some() && interval.write.per_s.is_some();
+        if apart {
+            // Until version 10 the latency was not separated by direction, and did not include discards.
+            let latency_ns = interval.all.latency_ns.filter(|_| !self.directions);
+            interval.all = OpInterval { latency_ns, ..OpInterval::default() };
+        }
+        let discarded = if apart { Some(0.0) } else { reading(self.discarded).map(|it| it.value) };
         (interval, discarded)
     }
 }

@@ -23,4 +23,17 @@ impl Capability {
         let remedy = if available { String::new() } else { remedy.to_owned() };
         Self { name: name.to_owned(), available, detail: detail.into(), remedy }
     }
+
+    /// Creates an entry of an attempt: the capability is available if it succeeded.
+    #[must_use]
+    pub fn tried(
+        name: &str,
+        outcome: Result<impl Into<String>, impl Into<String>>,
+        remedy: &str,
+    ) -> Self {
+        match outcome {
+            Ok(found) => Self::of(name, true, found, ""),
+            Err(lack) => Self::of(name, false, lack, remedy),
+        }
+    }
 }

@@ -161,56 +161,23 @@ impl Interval {
     ];
 
     /// All figures, in the order of [`Interval::FIGURES`].
-    #[must_use]
-    pub fn figures(&self) -> [&Option<Figure>; Self::FIGURES.len()] {
-        let ([r0, r1, r2, r3, r4], [w0, w1, w2, w3, w4], [a0, a1, a2, a3, a4]) =
-            (self.read.figures(), self.write.figures(), self.all.figures());
-        [
-            r0,
-            r1,
-            r2,
-            r3,
-            r4,
-            w0,
-            w1,
-            w2,
-            w3,
-            w4,
-            a0,
-            a1,
-            a2,
-            a3,
-            a4,
-            &self.discards_per_s,
-            &self.flushes_per_s,
-            &self.flush_latency_ns,
-            &self.busy_share,
-            &self.concurrency,
-            &self.in_flight,
-            &self.splits_per_s,
-        ]
+    pub fn figures(&self) -> impl Iterator<Item = Option<Figure>> {
+        let ops = [&self.read, &self.write, &self.all].into_iter().flat_map(OpInterval::figures);
+        ops.chain([
+            self.discards_per_s,
+            self.flushes_per_s,
+            self.flush_latency_ns,
+            self.busy_share,
+            self.concurrency,
+            self.in_flight,
+            self.splits_per_s,
+        ])
     }
 
     /// The same, mutable.
-    pub fn figures_mut(&mut self) -> [&mut Option<Figure>; Self::FIGURES.len()] {
-        let ([r0, r1, r2, r3, r4], [w0, w1, w2, w3, w4], [a0, a1, a2, a3, a4]) =
-            (self.read.figures_mut(), self.write.figures_mut(), self.all.figures_mut());
-        [
-            r0,
-            r1,
-            r2,
-            r3,
-            r4,
-            w0,
-            w1,
-            w2,
-            w3,
-            w4,
-            a0,
-            a1,
-            a2,
-            a3,
-            a4,
+    pub fn figures_mut(&mut self) -> impl Iterator<Item = &mut Option<Figure>> {
+        let ops = [&mut self.read, &mut self.write, &mut self.all];
+        ops.into_iter().flat_map(OpInterval::figures_mut).chain([
             &mut self.discards_per_s,
             &mut self.flushes_per_s,
             &mut self.flush_latency_ns,
@@ -218,13 +185,13 @@ impl Interval {
             &mut self.concurrency,
             &mut self.in_flight,
             &mut self.splits_per_s,
-        ]
+        ])
     }
 }
 
 impl OpInterval {
-    fn figures(&self) -> [&Option<Figure>; 5] {
-        let Self { per_s, bytes_per_s, request_bytes, merged_per_s, latency_ns } = self;
+    fn figures(&self) -> [Option<Figure>; 5] {
+        let Self { per_s, bytes_per_s, request_bytes, merged_per_s, latency_ns } = *self;
         [per_s, bytes_per_s, request_bytes, merged_per_s, latency_ns]
     }
 

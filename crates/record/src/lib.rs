@@ -16,6 +16,7 @@ mod clients;
 mod commits;
 mod comparison;
 mod cost_fit;
+mod cpu_cost;
 mod cpu_taken;
 mod diagnosis;
 mod digest;
@@ -31,6 +32,7 @@ mod interval;
 mod issuers;
 mod limits;
 mod load;
+mod numbers;
 mod op;
 mod own_engine;
 mod path;
@@ -40,6 +42,7 @@ mod profile;
 mod quantity;
 mod quoted;
 mod raid;
+mod remedy;
 mod replay;
 mod requests;
 mod saved;
@@ -49,10 +52,13 @@ mod shared;
 mod size_shares;
 mod system_fact;
 mod trial;
+mod trial_result;
 mod units;
 mod whatif;
 mod windows_names;
+mod words;
 mod workload;
+mod workload_parts;
 mod zones;
 
 pub use areas::{AreaSpread, MeasuredArea, PERCENTILES, Reruns, RunSpread, TestFile, Written};
@@ -66,11 +72,11 @@ pub use comparison::{
 };
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
 pub use cpu_taken::cpu_taken;
+pub use cpu_cost::{CpuClock, CpuCost, CpuSplit, CpuUpper, KernelAccounting};
 pub use diagnosis::{
-    Activity, Alternative, Baseline, Calibrated, Cause, DIAGNOSIS_SCHEMA, Demand, DeviceDiagnosis,
-    Diagnosis, Effect, Episode, EpisodeLoad, Excluded, HypothesisName, MatchedBy, MatchedProfile,
-    Misleading, Moment, Note, NoteCode, Numbers, OperationVerdict, Remedy, Rung, Strategy, Tail,
-    UtilizationLaw, Verdict, VerdictShare,
+    Activity, Alternative, Baseline, Cause, DIAGNOSIS_SCHEMA, Demand, DeviceDiagnosis, Diagnosis,
+    Episode, Excluded, HypothesisName, MatchedBy, MatchedProfile, Moment, OperationVerdict, Rung,
+    Verdict, VerdictShare,
 };
 pub use digest::{hex_digest, hex_digest_of};
 pub use doubt::Doubt;
@@ -103,6 +109,7 @@ pub use limits::{
     HitRow, HitTest, LIMITS_SCHEMA, LimitsRun, NamedRate, PathComponent, Sizing,
 };
 pub use load::{Locality, MEASURED_AROUND, Mix, MixClass, ModelName, Offered, Prediction};
+pub use numbers::{Calibrated, Misleading, Numbers, Tail, UtilizationLaw};
 pub use op::{Instead, OpKind};
 pub use own_engine::OwnEngineName;
 pub use path::{
@@ -126,6 +133,7 @@ pub use quoted::quoted;
 pub use raid::{
     ArrayResult, LegCheck, LoadFigures, RaidLevel, RebuildPace, RebuildResult, Redundancy,
 };
+pub use remedy::{Effect, EpisodeLoad, Note, NoteCode, Remedy, Strategy};
 pub use replay::{Recorded, RecordedRequest, Replay, ReplayPace, scaled};
 pub use requests::{
     CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, Spacing, enough_cache,
@@ -138,10 +146,12 @@ pub use shared::{SHARED_SCHEMA, SharedDiagnosis, SharedHost};
 pub use size_shares::{mix_word, size_shares};
 pub use system_fact::{FactData, FactNotRead, FactValue, FactsRead, SystemFact};
 pub use trial::{
-    BadBlock, Batching, BlockFault, CacheDropped, ComponentUse, CpuClock, CpuCost, CpuSplit,
-    CpuUpper, DeviceCounters, DirectionResult, EndedBy, ErrorCount, Harness, IntervalDirection,
-    IntervalResult, JobResult, KernelAccounting, OpenLoop, PhaseUse, Preconditioning, Series,
-    TRIAL_SCHEMA, TimeSummary, Trial, TrialResult, VerifyResult, WarmUp, mean_latency_ns,
+    Batching, CacheDropped, DeviceCounters, Harness, JobResult, Preconditioning, TRIAL_SCHEMA, Trial,
+};
+pub use trial_result::{
+    BadBlock, BlockFault, ComponentUse, DirectionResult, EndedBy, ErrorCount, IntervalDirection,
+    IntervalResult, OpenLoop, PhaseUse, Series, TimeSummary, TrialResult, VerifyResult, WarmUp,
+    mean_latency_ns,
 };
 pub use units::{
     Bytes, NO_NUMBER, Nanos, UnitError, WIDE, counted, format_binary_rate, format_both_rates,
@@ -154,8 +164,9 @@ pub use whatif::{
     WhatIf, WhatIfCase,
 };
 pub use windows_names::{drive_letter, is_of_windows};
-pub use workload::{
-    AreaZone, Arrival, Beside, Blend, CacheMode, Data, Discipline, DropCache, EngineName, Flush,
-    FlushKind, HotArea, IoClass, IoPriority, Pattern, Regions, SizeShare, StopRules, Workload,
+pub use workload::{Arrival, Beside, Data, SizeShare, StopRules, Workload};
+pub use workload_parts::{
+    AreaZone, Blend, CacheMode, Discipline, DropCache, EngineName, Flush, FlushKind, HotArea,
+    IoClass, IoPriority, Pattern, Regions,
 };
 pub use zones::{ArrayZones, Band, MemberZones, ZONES_SCHEMA, ZoneMap, ZonePosition};

@@ -71,33 +71,16 @@ pub enum ComponentKind {
     Device,
 }
 
-impl ComponentKind {
-    /// All kinds, in the order of the path.
-    pub const ALL: [Self; 8] = [
-        Self::Processor,
-        Self::Memory,
-        Self::FileCache,
-        Self::Throttle,
-        Self::Network,
-        Self::Bus,
-        Self::Link,
-        Self::Device,
-    ];
-
-    /// The word in `--pap` and on the page.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Processor => "processor",
-            Self::Memory => "memory",
-            Self::FileCache => "file-cache",
-            Self::Throttle => "throttle",
-            Self::Network => "network",
-            Self::Bus => "bus",
-            Self::Link => "link",
-            Self::Device => "device",
-        }
-    }
+// In the order of the path.
+crate::words! { ComponentKind:
+    Processor = "processor",
+    Memory = "memory",
+    FileCache = "file-cache",
+    Throttle = "throttle",
+    Network = "network",
+    Bus = "bus",
+    Link = "link",
+    Device = "device",
 }
 
 /// One component of the path.

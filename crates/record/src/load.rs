@@ -134,29 +134,13 @@ pub enum ModelName {
     Calibrated,
 }
 
-impl ModelName {
-    /// All models, from simple to accurate.
-    pub const ALL: [Self; 6] = [
-        Self::UtilizationLaw,
-        Self::Mm1,
-        Self::Mg1,
-        Self::LoadDependent,
-        Self::MixCapacity,
-        Self::Calibrated,
-    ];
-
-    /// The printed name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::UtilizationLaw => "utilization law",
-            Self::Mm1 => "M/M/1",
-            Self::Mg1 => "M/G/1",
-            Self::LoadDependent => "load-dependent",
-            Self::MixCapacity => "mix capacity",
-            Self::Calibrated => "calibrated",
-        }
-    }
+crate::words! { ModelName:
+    UtilizationLaw = "utilization law",
+    Mm1 = "M/M/1",
+    Mg1 = "M/G/1",
+    LoadDependent = "load-dependent",
+    MixCapacity = "mix capacity",
+    Calibrated = "calibrated",
 }
 
 /// Predicted performance of a mix at a rate or queue depth.

@@ -46,35 +46,17 @@ pub enum DocumentKind {
     Trial,
 }
 
-impl DocumentKind {
-    /// All kinds; trials come last, because most are parts of other documents.
-    pub const ALL: [Self; 9] = [
-        Self::Experiment,
-        Self::Profile,
-        Self::Limits,
-        Self::Zones,
-        Self::Observation,
-        Self::Diagnosis,
-        Self::Validation,
-        Self::CostFit,
-        Self::Trial,
-    ];
-
-    /// Its name in flags, schemas and databases.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Experiment => "experiment",
-            Self::Profile => "profile",
-            Self::Limits => "limits",
-            Self::Zones => "zones",
-            Self::Observation => "observation",
-            Self::Diagnosis => "diagnosis",
-            Self::Validation => "validation",
-            Self::CostFit => "cost-fit",
-            Self::Trial => "trial",
-        }
-    }
+// Trials come last, because most are parts of other documents.
+crate::words! { DocumentKind:
+    Experiment = "experiment",
+    Profile = "profile",
+    Limits = "limits",
+    Zones = "zones",
+    Observation = "observation",
+    Diagnosis = "diagnosis",
+    Validation = "validation",
+    CostFit = "cost-fit",
+    Trial = "trial",
 }
 
 /// A saved document with the trials that belong to it.

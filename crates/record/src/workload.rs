@@ -4,192 +4,13 @@
 //! requests to the device. The hash excludes the duration (run time, ramp) and the random sequence (the
 //! seed), because repeats differ in them.
 
-use crate::{Bytes, Instead, Nanos, OpKind, OwnEngineName, Redundancy, Replay, hex_digest};
+use crate::{
+    AreaZone, Blend, Bytes, CacheMode, Discipline, DropCache, EngineName, Flush, FlushKind,
+    HotArea, Instead, IoPriority, Nanos, OpKind, Pattern, RebuildPace, Redundancy, Regions,
+    Replay, hex_digest,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// Where the requests go within the area.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Pattern {
-    /// Ascending and contiguous, wrapping at the end of the job's region.
-    Sequential,
-    /// Uniform over all aligned positions of the area.
-    Random,
-    /// Random within a small area that was just read, so that any cache below can serve it.
-    Hit,
-    /// Random with popularity proportional to 1/rank^theta, ranks spread over the area.
-    Zipf,
-    /// Random; a share of the requests goes to a hot part of the area.
-    Hot,
-    /// Each a fixed distance after the previous one, wrapping.
-    Strided,
-}
-
-impl Pattern {
-    /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Sequential, Self::Random, Self::Hit, Self::Zipf, Self::Hot, Self::Strided];
-
-    /// The printed name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-            Self::Hit => "hit",
-            Self::Zipf => "zipf",
-            Self::Hot => "hot",
-            Self::Strided => "strided",
-        }
-    }
-}
-
-/// How sequential and strided jobs share the area.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Regions {
-    /// Each job has its own equal part.
-    PerJob,
-    /// The jobs take the requests of one stream over the whole area in turn.
-    Shared,
-    /// Each job has its own equal part, although its order is not sequential.
-    Own,
-}
-
-/// A part of the area that gets more than its proportional share of the requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HotArea {
-    /// Its length, from the start of the area; in bytes.
-    pub bytes: Bytes,
-    /// Share of the requests that go there, 1 to 99. The others go to the rest of the area.
-    pub percent: u8,
-}
-
-/// A part of the area that follows the previous parts, with its share of the random requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AreaZone {
-    /// Share of the requests in percent; those of all zones add up to 100.
-    pub request_percent: u8,
-    /// Share of the area in percent; those of all zones add up to 100.
-    pub area_percent: u8,
-}
-
-/// Shares of the requests that do not follow the pattern. The remaining requests do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Blend {
-    /// Requests that continue the previous one of the same direction, 0 to 100.
-    pub sequential_percent: u8,
-    /// Requests that reread or rewrite a small area, 0 to 100. Both shares together are at most 100.
-    pub hit_percent: u8,
-}
-
-/// Which caches may hold the data. [`CacheMode::letter`] has SQLIO's letters.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum CacheMode {
-    /// Page cache and device cache: buffered I/O.
-    All,
-    /// Page cache, written through to the medium: buffered I/O with O_DSYNC.
-    Fs,
-    /// Device cache only: direct I/O (O_DIRECT).
-    #[default]
-    Device,
-    /// No cache: O_DIRECT and O_DSYNC.
-    None,
-}
-
-impl CacheMode {
-    /// The word of `--cache`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Fs => "fs",
-            Self::Device => "device",
-            Self::None => "none",
-        }
-    }
-
-    /// SQLIO's letter.
-    #[must_use]
-    pub fn letter(self) -> char {
-        match self {
-            Self::All => 'Y',
-            Self::Fs => 'S',
-            Self::Device => 'H',
-            Self::None => 'N',
-        }
-    }
-
-    /// Whether requests bypass the page cache (O_DIRECT).
-    #[must_use]
-    pub fn direct(self) -> bool {
-        matches!(self, Self::Device | Self::None)
-    }
-
-    /// Whether each write is durable on the medium before it completes (O_DSYNC).
-    #[must_use]
-    pub fn synchronous(self) -> bool {
-        matches!(self, Self::Fs | Self::None)
-    }
-}
-
-/// The interface that issues the requests.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum EngineName {
-    /// Linux io_uring.
-    IoUring,
-    /// Linux native asynchronous I/O: io_submit and io_getevents.
-    Libaio,
-    /// Windows: overlapped I/O, with completions delivered in batches by a completion port.
-    Iocp,
-    /// Windows: overlapped I/O with one event per buffer; the job waits for all events together.
-    Events,
-    /// Windows: ReadFileEx, which delivers completions as calls in the waiting thread.
-    Readfileex,
-    /// Blocking calls at an offset (pread and pwrite, or ReadFile and WriteFile), one at a time per job.
-    Sync,
-    /// A pool of threads per job, each with blocking calls.
-    Threads,
-    /// Copies from and to a memory mapping of the file.
-    Mmap,
-    /// Completes immediately without I/O: shows the limit of the load generator.
-    Null,
-    /// A simulated device in virtual time.
-    Sim,
-    /// An engine of a custom build, which other builds know only by name.
-    #[serde(untagged)]
-    Own(OwnEngineName),
-}
-
-impl EngineName {
-    /// The word of `--ioengine`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::IoUring => "io_uring",
-            Self::Libaio => "libaio",
-            Self::Iocp => "iocp",
-            Self::Events => "events",
-            Self::Readfileex => "readfileex",
-            Self::Sync => "sync",
-            Self::Threads => "threads",
-            Self::Mmap => "mmap",
-            Self::Null => "null",
-            Self::Sim => "sim",
-            Self::Own(name) => name.0,
-        }
-    }
-}
 
 /// When requests arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -203,36 +24,6 @@ pub enum Arrival {
     Poisson,
     /// Open: at recorded times ([`Replay`]).
     Recorded,
-}
-
-/// Which completion a job waits for before it issues the next request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Discipline {
-    /// Any completion: its slot is reused immediately.
-    Any,
-    /// The oldest request: a slow one stalls those after it.
-    OldestFirst,
-    /// A callback per completion issues the next request itself; callbacks may nest.
-    Callback,
-    /// The same, but completions are posted to the job's loop, which limits the nesting.
-    CallbackPosted,
-}
-
-impl Discipline {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Any, Self::OldestFirst, Self::Callback, Self::CallbackPosted];
-
-    /// The word of `--completion`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Any => "any",
-            Self::OldestFirst => "oldest-first",
-            Self::Callback => "callback",
-            Self::CallbackPosted => "callback-posted",
-        }
-    }
 }
 
 /// The content of writes.
@@ -250,81 +41,6 @@ pub enum Data {
     Tagged,
 }
 
-/// How a job makes its writes durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FlushKind {
-    /// Data and all metadata of the file (fsync).
-    Fsync,
-    /// Data and only the metadata needed to read it (fdatasync).
-    Fdatasync,
-    /// Writes data to the device and waits (sync_file_range). It flushes neither the device's cache nor the
-    /// file's metadata, so the data is not durable.
-    SyncFileRange,
-}
-
-impl FlushKind {
-    /// The word of its flag.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fsync => "fsync",
-            Self::Fdatasync => "fdatasync",
-            Self::SyncFileRange => "sync-file-range",
-        }
-    }
-}
-
-/// Flushes of a job, as a program that commits issues them. After `every` writes, the job submits nothing,
-/// waits for the requests in flight, flushes, and then continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Flush {
-    /// The kind of flush.
-    pub kind: FlushKind,
-    /// Writes per job between two flushes, at least 1.
-    pub every: u32,
-}
-
-/// I/O scheduling class of a job's requests, as ionice sets it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum IoClass {
-    /// Served before all others.
-    Realtime,
-    /// The default.
-    BestEffort,
-    /// Served only if no other requests wait.
-    Idle,
-}
-
-impl IoClass {
-    /// The word of `--io-priority`, as ionice abbreviates it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Realtime => "rt",
-            Self::BestEffort => "be",
-            Self::Idle => "idle",
-        }
-    }
-}
-
-/// I/O class and level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct IoPriority {
-    /// The class.
-    pub class: IoClass,
-    /// From 0 (highest) to 7; 0 in the idle class.
-    pub level: u8,
-}
-
-/// In the syntax of the flag.
-impl fmt::Display for IoPriority {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/{}", self.class.name(), self.level)
-    }
-}
-
 /// A job with its own workload that runs at the same time as the first one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Beside {
@@ -334,36 +50,6 @@ pub struct Beside {
     pub targets: u32,
     /// Its workload, which has no further jobs.
     pub workload: Workload,
-}
-
-/// How the page cache is dropped before the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum DropCache {
-    /// Not dropped.
-    None,
-    /// The area's clean pages are dropped (POSIX_FADV_DONTNEED).
-    Dontneed,
-    /// A scratch file as large as the cacheable memory is read, which evicts other pages.
-    ScratchRead,
-    /// The kernel drops all clean pages (/proc/sys/vm/drop_caches); requires root.
-    DropCaches,
-}
-
-impl DropCache {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::None, Self::Dontneed, Self::ScratchRead, Self::DropCaches];
-
-    /// The word of `--drop-cache`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Dontneed => "dontneed",
-            Self::ScratchRead => "scratch-read",
-            Self::DropCaches => "drop-caches",
-        }
-    }
 }
 
 /// A request size and its share of the requests.
@@ -673,7 +359,7 @@ impl Workload {
         let hit = self.hit_bytes.map_or(0, |bytes| bytes.0);
         let sizes: Vec<String> =
             self.bs.iter().map(|share| format!("{}/{}", share.bytes.0, share.percent)).collect();
-        let text = format!(
+        let mut text = format!(
             "cell/1 read={} pattern={} hit={hit} bs={} iodepth={} numjobs={} cache={} engine={} \
              arrival={:?} offset={} size={} drop-cache={:?} zipf={} hot={}/{} stride={} misalign={} \
              regions={:?} polled={} sqpoll={} completion={} rate={}/{} think={} raid0={} \
@@ -707,72 +393,37 @@ impl Workload {
             self.compressible_percent,
         );
         // Added only if present, so that the hashes of other cells do not change.
-        let blend = self.blend.map_or_else(String::new, |blend| {
+        text.extend(self.blend.map(|blend| {
             format!(" blend={}/{}", blend.sequential_percent, blend.hit_percent)
-        });
-        let from_start = if self.from_start { " from-start" } else { "" };
-        let once = if self.without_replacement { " without-replacement" } else { "" };
-        let zones: String = self
-            .zones
-            .iter()
-            .map(|zone| format!(" zone={}/{}", zone.request_percent, zone.area_percent))
-            .collect();
-        let align =
-            self.align_bytes.map_or_else(String::new, |bytes| format!(" align={}", bytes.0));
-        let backwards = if self.backwards { " backwards" } else { "" };
-        let distance = self
-            .job_distance_bytes
-            .map_or_else(String::new, |distance| format!(" offset-increment={}", distance.0));
-        let processors = match self.processors.as_slice() {
-            [] => String::new(),
-            bound => format!(" processors={bound:?}"),
-        };
-        let flush = self
-            .flush
-            .map_or_else(String::new, |flush| format!(" {}={}", flush.kind.name(), flush.every));
-        let huge_pages = if self.huge_pages { " huge-pages" } else { "" };
-        let instead = self.instead.map_or_else(String::new, |it| format!(" instead={it:?}"));
-        let priority = self
-            .io_priority
-            .map_or_else(String::new, |priority| format!(" io-priority={priority}"));
-        let cgroup = self.cgroup.as_ref().map_or_else(String::new, |it| format!(" cgroup={it}"));
-        let array = self.array.map_or_else(String::new, |array| {
-            let failed = array.failed.map_or_else(String::new, |leg| format!("/failed {leg}"));
-            let rebuild = array.rebuild.map_or_else(String::new, |pace| {
-                format!("/rebuild {}", pace.bytes_per_s.map_or(0, |bytes| bytes.0))
-            });
-            format!(" raid={}{failed}{rebuild}", array.level.number())
-        });
-        let burst = self.burst_milli.map_or_else(String::new, |burst| format!(" burst={burst}"));
-        let replay = self.replay.as_ref().map_or_else(String::new, |replay| {
+        }));
+        text.extend(self.from_start.then_some(" from-start"));
+        text.extend(self.without_replacement.then_some(" without-replacement"));
+        text.extend(self.zones.iter().map(|zone| {
+            format!(" zone={}/{}", zone.request_percent, zone.area_percent)
+        }));
+        text.extend(self.align_bytes.map(|bytes| format!(" align={}", bytes.0)));
+        text.extend(self.backwards.then_some(" backwards"));
+        text.extend(self.job_distance_bytes.map(|bytes| format!(" offset-increment={}", bytes.0)));
+        let bound = Some(&self.processors).filter(|bound| !bound.is_empty());
+        text.extend(bound.map(|bound| format!(" processors={bound:?}")));
+        text.extend(self.flush.map(|flush| format!(" {}={}", flush.kind.name(), flush.every)));
+        text.extend(self.instead.map(|it| format!(" instead={it:?}")));
+        text.extend(self.huge_pages.then_some(" huge-pages"));
+        text.extend(self.io_priority.map(|priority| format!(" io-priority={priority}")));
+        if let Some(Redundancy { level, failed, rebuild, .. }) = self.array {
+            text += &format!(" raid={}", level.number());
+            text.extend(failed.map(|leg| format!("/failed {leg}")));
+            let rate = |pace: RebuildPace| pace.bytes_per_s.map_or(0, |bytes| bytes.0);
+            text.extend(rebuild.map(|pace| format!("/rebuild {}", rate(pace))));
+        }
+        text.extend(self.cgroup.iter().map(|group| format!(" cgroup={group}")));
+        text.extend(self.burst_milli.map(|burst| format!(" burst={burst}")));
+        text.extend(self.replay.iter().map(|replay| {
             format!(" replay={}/{:?}", replay.digest, replay.pace)
-        });
-        let beside: String = self
-            .beside
-            .iter()
-            .map(|job| {
-                format!(" beside={}/{}/{}", job.delay_ns.0, job.targets, job.workload.cell())
-            })
-            .collect();
-        hex_digest(
-            &(text
-                + &blend
-                + from_start
-                + once
-                + &zones
-                + &align
-                + backwards
-                + &distance
-                + &processors
-                + &flush
-                + &instead
-                + huge_pages
-                + &priority
-                + &array
-                + &cgroup
-                + &burst
-                + &replay
-                + &beside),
-        )
+        }));
+        text.extend(self.beside.iter().map(|job| {
+            format!(" beside={}/{}/{}", job.delay_ns.0, job.targets, job.workload.cell())
+        }));
+        hex_digest(&text)
     }
 }

@@ -105,7 +105,7 @@ pub(crate) fn write(intervals: &[Interval], contexts: &[Context]) -> Result<Vec<
     out.whole("begin_ns", &intervals.iter().map(|it| it.begin_ns).collect::<Vec<_>>())?;
     out.whole("duration_ns", &intervals.iter().map(|it| it.duration_ns).collect::<Vec<_>>())?;
     for (place, name) in Interval::FIGURES.iter().enumerate() {
-        out.figures(name, intervals.iter().map(|it| *it.figures()[place]))?;
+        out.figures(name, intervals.iter().map(|it| it.figures().nth(place).flatten()))?;
     }
     let mut others = Others { contexts: contexts.to_vec(), ..Others::default() };
     for (place, interval) in intervals.iter().enumerate() {
@@ -371,8 +371,8 @@ fn set_figures(
             _ => return None,
         };
         let resolution = section.resolution.unwrap_or_else(|| double(own[at]));
-        *interval.figures_mut()[place] =
-            Some(Figure { value: value(values[at]), quality, resolution });
+        let figure = interval.figures_mut().nth(place)?;
+        *figure = Some(Figure { value: value(values[at]), quality, resolution });
         at += 1;
     }
     Some(())

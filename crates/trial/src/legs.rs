@@ -5,30 +5,13 @@
 //! computes the new parity from the old one would carry an existing error on. Repaired rows are counted: on
 //! legs that an array wrote before, they show where a kill hit between data and parity.
 
-use engine::{OwnedFile, RebuildState, SystemError, read_all, read_up_to_end, write_all};
+use engine::{AlignedMemory, OwnedFile, RebuildState, SystemError, read_all, read_up_to_end, write_all};
 use record::{Bytes, LegCheck};
 use std::sync::atomic::{AtomicBool, Ordering};
 use workload::volume::{Combinations, DiskLoad, Memory, Plan, Raid, Volume, VolumeSpec};
 
-/// Alignment of memory for direct reads.
-const PAGE_BYTES: usize = 4_096;
 /// Maximum number of rows that are described.
 const DESCRIBED: usize = 16;
-
-/// Memory that starts at a page boundary.
-#[derive(Debug, Default)]
-struct Aligned(Vec<u8>);
-
-impl Aligned {
-    /// The first `length` bytes, with arbitrary contents.
-    fn get(&mut self, length: usize) -> &mut [u8] {
-        if self.0.len() < length + PAGE_BYTES {
-            self.0.resize(length + PAGE_BYTES, 0);
-        }
-        let start = self.0.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
-        &mut self.0[start..start + length]
-    }
-}
 
 pub(crate) struct Legs<'a> {
     files: &'a [OwnedFile],
@@ -37,7 +20,7 @@ pub(crate) struct Legs<'a> {
     volume: Volume,
     plan: Plan,
     sums: Combinations,
-    pieces: Vec<Aligned>,
+    pieces: Vec<AlignedMemory>,
 }
 
 impl<'a> Legs<'a> {
@@ -67,7 +50,7 @@ impl<'a> Legs<'a> {
         let loads = vec![DiskLoad::default(); self.files.len()];
         self.volume.plan(op, offset, bytes, &loads, &mut self.plan);
         self.volume.combine(op, offset, bytes, &self.plan, &mut self.sums);
-        self.pieces.resize_with(self.pieces.len().max(self.plan.pieces.len()), Aligned::default);
+        self.pieces.resize_with(self.pieces.len().max(self.plan.pieces.len()), AlignedMemory::default);
         for ((piece, direct), held) in
             self.plan.pieces.iter().zip(&self.sums.direct).zip(&mut self.pieces)
         {
@@ -139,7 +122,7 @@ impl<'a> Legs<'a> {
         let holders = self.holders(rebuild);
         let mut check =
             LegCheck { row_bytes: Bytes(row_bytes), note: note.to_owned(), ..Default::default() };
-        let (mut sum, mut leg) = (Aligned::default(), Aligned::default());
+        let (mut sum, mut leg) = (AlignedMemory::default(), AlignedMemory::default());
         for row in 0..comparable / row_bytes {
             if stop.load(Ordering::Relaxed) {
                 check.note = "the comparison was interrupted".to_owned();
@@ -170,7 +153,7 @@ impl<'a> Legs<'a> {
         &self,
         at: u64,
         holders: &[usize],
-        (sum, leg): (&mut Aligned, &mut Aligned),
+        (sum, leg): (&mut AlignedMemory, &mut AlignedMemory),
     ) -> Result<Option<u64>, SystemError> {
         let length = self.spec.chunk_bytes as usize;
         let (sum, leg) = (sum.get(length), leg.get(length));
@@ -191,7 +174,7 @@ impl<'a> Legs<'a> {
         &self,
         at: u64,
         holders: &[usize],
-        (sum, leg): (&mut Aligned, &mut Aligned),
+        (sum, leg): (&mut AlignedMemory, &mut AlignedMemory),
     ) -> Result<(), SystemError> {
         let length = self.spec.chunk_bytes as usize;
         let (sum, leg) = (sum.get(length), leg.get(length));

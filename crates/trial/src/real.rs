@@ -181,42 +181,19 @@ impl RealBackend {
         let mut crews = vec![start(next(first_plan))?];
         for (job, number) in workload.beside.iter().zip(0..) {
             let seed = seed_beside(seed, number);
-            let crew = self
-                .plan(&job.workload, (job.targets as usize, job.delay_ns), seed, &mut arrays)
-                .and_then(|plan| {
-                    let verified = verified(job.targets);
-                    crew_of(next(RunPlan { verified, ..plan }))
-                });
-            match crew {
-                Ok(crew) => crews.push(crew),
-                Err(error) => {
-                    crews.into_iter().for_each(|crew| drop(crew.disband()));
-                    return Err(error);
-                }
-            }
+            let set = (job.targets as usize, job.delay_ns);
+            let plan = self.plan(&job.workload, set, seed, &mut arrays)?;
+            let verified = verified(job.targets);
+            crews.push(crew_of(next(RunPlan { verified, ..plan }))?);
         }
         let number = crews.iter().map(Crew::jobs).sum();
-        let rebuild = match rebuild_of(rebuild_plan, number, &leaving).transpose() {
-            Ok(rebuild) => rebuild,
-            Err(error) => {
-                crews.into_iter().for_each(|crew| drop(crew.disband()));
-                return Err(error);
-            }
-        };
+        let rebuild = rebuild_of(rebuild_plan, number, &leaving).transpose()?;
         let Watcher { stop, tick } = watcher;
         let (begin, judge) = part.map(|part| (part.begin, part.judge)).unzip();
         let judge = judge.flatten();
         let driver = Driver { probe: self.probe.as_mut(), begin, judge, stop, tick };
         let measurement = driver.run(crews, rebuild, &endings)?;
         Ok(self.completed(workload, measurement))
-    }
-
-    fn files_of(
-        &self,
-        workload: &Workload,
-        targets: usize,
-    ) -> Result<&Arc<Vec<OwnedFile>>, TrialError> {
-        files_of(&self.files, workload, targets)
     }
 
     /// Makes the legs of arrays consistent whose writes are verified, once; returns the result for the
@@ -236,7 +213,7 @@ impl RealBackend {
             if !verifies || array.failed.is_some() && lone || self.made.contains(&(set, array)) {
                 continue;
             }
-            let files = Arc::clone(self.files_of(workload, set as usize)?);
+            let files = Arc::clone(files_of(&self.files, workload, set as usize)?);
             let state = RebuildState::default();
             let made =
                 Legs::new(&files, &spec, array.leg_bytes.0, &state).compare(&state, true, stop);
@@ -329,7 +306,7 @@ pub fn try_engines(
         let bs = vec![SizeShare { bytes: SMALLEST, percent: 100 }];
         plan.workload = Arc::new(Workload { numjobs: 1, bs, ..workload.clone() });
         plan.jobs = (0, 1);
-        let crew = crew_of(CrewStart { first: 0, leaving: leaving.clone(), plan })?;
+        let mut crew = crew_of(CrewStart { first: 0, leaving: leaving.clone(), plan })?;
         if let Some(error) = crew.disband() {
             return Err(error);
         }
@@ -368,7 +345,7 @@ fn rebuild_of(
     let (shared, engine) = (plan.array.clone()?, plan.workload.engine);
     let start = RebuildStart { plan, array, shared, number, leaving: leaving.clone() };
     let started = visit_engine(engine, start);
-    Some(started.ok_or_else(|| not_here(engine)).and_then(|started| started))
+    Some(started.unwrap_or_else(|| Err(not_here(engine))))
 }
 
 fn shared(files: BTreeMap<CacheMode, Vec<OwnedFile>>) -> FileSet {

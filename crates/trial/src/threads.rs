@@ -116,6 +116,13 @@ pub(crate) struct Crew {
     gates: Vec<mpsc::Sender<Arc<Control>>>,
 }
 
+impl Drop for Crew {
+    /// A crew whose trial does not begin ends, so that its threads do not hold the targets any longer.
+    fn drop(&mut self) {
+        self.disband();
+    }
+}
+
 struct Collected {
     totals: JobTotals,
     logs: Vec<VerifyLog>,
@@ -123,11 +130,11 @@ struct Collected {
 }
 
 impl Crew {
-    /// Ends all threads; returns the first error.
-    pub(crate) fn disband(mut self) -> Option<TrialError> {
+    /// Ends all threads that have not been collected; returns the first error.
+    pub(crate) fn disband(&mut self) -> Option<TrialError> {
         self.gates.clear();
         let mut failure = None;
-        for (job, handle) in self.handles.into_iter().enumerate() {
+        for (job, handle) in self.handles.drain(..).enumerate() {
             match handle.join() {
                 Ok(Ok(_)) => {}
                 Ok(Err(error)) => failure = failure.or(Some(error.into())),
@@ -199,13 +206,7 @@ impl Driver<'_> {
         let ahead = |crew: &Crew| crew.plan.ahead().since(crew.plan.delay);
         let ahead = crews.iter().map(ahead).max().unwrap_or_default();
         let clock = crews[0].plan.clock;
-        let agreed = match self.agreed(&crews, clock, lead.plus(ahead)) {
-            Ok(agreed) => agreed,
-            Err(error) => {
-                crews.into_iter().for_each(|crew| drop(crew.disband()));
-                return Err(error);
-            }
-        };
+        let agreed = self.agreed(&crews, clock, lead.plus(ahead))?;
         // If no requests precede the window, take the first reading before any request. It then cannot be
         // late, and a short run on a busy machine is counted from its first byte.
         let at_rest = (ahead == Nanos(0)).then(|| self.probe.sample());

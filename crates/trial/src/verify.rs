@@ -13,6 +13,7 @@
 //! A read-only run compares its blocks with the tags that an earlier run with the same seed left.
 
 use crate::Failures;
+use engine::AlignedMemory;
 use engine::tag::{Reading, Tag, Tags, read};
 use record::{BadBlock, BlockFault, Bytes, VerifyResult, Workload};
 use std::collections::HashMap;
@@ -28,8 +29,6 @@ const OVERLAP: u32 = 1 << 30;
 /// thousand million) writes lie between them, or a multiple.
 const GENERATION: u64 = (1 << 30) - 1;
 const BATCH_BYTES: usize = 256 << 10;
-/// Alignment of memory for direct reads.
-const PAGE_BYTES: usize = 4_096;
 /// Maximum number of bad blocks that are described.
 const DESCRIBED: usize = 16;
 
@@ -236,9 +235,8 @@ impl VerifyLog {
         let block = u64::from(self.tags.block_bytes);
         let mut checked = Checked::default();
         checked.result.block_bytes = Bytes(block);
-        let mut memory = vec![0u8; BATCH_BYTES + PAGE_BYTES];
-        let aligned = memory.as_ptr().align_offset(PAGE_BYTES).min(PAGE_BYTES);
-        let memory = &mut memory[aligned..aligned + BATCH_BYTES];
+        let mut memory = AlignedMemory::default();
+        let memory = memory.get(BATCH_BYTES);
         let end = if self.reads_only {
             self.region.length / block
         } else {

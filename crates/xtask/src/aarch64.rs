@@ -36,12 +36,10 @@ const SIMULATED: [&str; 5] = [
 
 pub(crate) fn run() -> Result<bool> {
     let missing = [COMPILER, QEMU].into_iter().find(|program| !place::has(program));
-    let missing = missing
-        .map(|program| format!("needs {program} (Debian: gcc-aarch64-linux-gnu, qemu-user)"));
-    if let Some(lack) = missing.or_else(|| place::lacking_library(TARGET)) {
-        testkit::skip("aarch64", &lack);
-        return Ok(true);
-    }
+    place::needs(missing.map(|program| {
+        format!("needs {program} (Debian: gcc-aarch64-linux-gnu, qemu-user)")
+    }))?;
+    place::needs_library(TARGET)?;
     let whole: Vec<String> =
         WHOLE.iter().map(|name| format!("--package=halfpower-{name}")).collect();
     let mut words = vec!["test", "--quiet", "--no-fail-fast"];
@@ -105,14 +103,11 @@ fn real_file(program: &Path) -> Result<bool> {
     Ok(good)
 }
 
-/// Whether the crates with architecture-dependent code compile for Arm (half a minute from scratch), or what
-/// the machine lacks for that.
-pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
-    if let Some(lack) = place::lacking_library(TARGET) {
-        return Ok(Err(lack));
-    }
+/// Whether the crates with architecture-dependent code compile for Arm (half a minute from scratch).
+pub(crate) fn smoke() -> Result<bool> {
+    place::needs_library(TARGET)?;
     let crates = ["--package=halfpower-engine", "--package=halfpower-host"];
-    cargo(&[&["check", "--quiet"], crates.as_slice()].concat()).map(Ok)
+    cargo(&[&["check", "--quiet"], crates.as_slice()].concat())
 }
 
 /// Runs a cargo command for the target; returns whether it succeeded.

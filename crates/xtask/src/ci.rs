@@ -64,7 +64,7 @@ pub(crate) fn run() -> Result<bool> {
                     .to_vec();
             done.push(wine(&skip_log)?);
             let arm =
-                step("aarch64 smoke", || excused("aarch64", crate::aarch64::smoke()?, &skip_log));
+                step("aarch64 smoke", || excused("aarch64", crate::aarch64::smoke(), &skip_log));
             done.push((arm, String::new()));
             anyhow::Ok(done)
         });
@@ -86,8 +86,8 @@ pub(crate) fn run() -> Result<bool> {
     steps.extend([
         step("tidy", || Ok((crate::tidy_all(false)?, Totals::default()))),
         step("lines", || Ok((crate::lines::run()?, Totals::default()))),
-        step("lab smoke", || excused("lab", crate::lab::smoke()?, &skip_log)),
-        step("screenshots", || excused("screenshots", crate::screenshots::short()?, &skip_log)),
+        step("lab smoke", || excused("lab", crate::lab::smoke(), &skip_log)),
+        step("screenshots", || excused("screenshots", crate::screenshots::short(), &skip_log)),
     ]);
     // Strict for root on a CI service, which sets `CI`.
     let strict = std::env::var("CI").is_ok_and(|value| value == "true")
@@ -97,24 +97,15 @@ pub(crate) fn run() -> Result<bool> {
 
 /// A step that not every machine supports. If the machine lacks something, the step is a skip and is counted
 /// like a skipped test.
-fn excused(
-    name: &str,
-    ended: std::result::Result<bool, String>,
-    skip_log: &Path,
-) -> Result<(bool, Totals)> {
-    let good = match ended {
-        Ok(good) => good,
-        Err(lacks) => {
-            log_skip(skip_log, name, &lacks)?;
-            true
-        }
-    };
+fn excused(name: &str, ended: Result<bool>, skip_log: &Path) -> Result<(bool, Totals)> {
+    let skip = |lacks: String| log_skip(skip_log, name, &lacks).map(|()| true);
+    let good = place::lacked(ended)?.or_else(skip)?;
     Ok((good, Totals { passed: u64::from(good), failed: 0 }))
 }
 
 /// The tests of the Windows program, or a skip if the machine lacks something.
 fn wine(skip_log: &Path) -> Result<(Step, String)> {
-    match crate::wine::short()? {
+    match place::lacked(crate::wine::short())? {
         Ok(mut command) => {
             command.env(testkit::SKIP_LOG, skip_log);
             Ok(beside(("wine", command)))

@@ -50,10 +50,10 @@ pub(crate) fn count(source: &str) -> Option<usize> {
 }
 
 fn collect(code: TokenStream, lines: &mut BTreeSet<usize>) {
-    let trees: Vec<TokenTree> = code.into_iter().collect();
+    let trees = tidy::without_tests(code);
     let mut at = 0;
     while let Some(tree) = trees.get(at) {
-        let length = without_code(&trees[at..]);
+        let length = doc_comment(&trees[at..]);
         at += length.max(1);
         match tree {
             _ if length > 0 => {}
@@ -67,8 +67,8 @@ fn collect(code: TokenStream, lines: &mut BTreeSet<usize>) {
     }
 }
 
-/// Number of leading tokens that are a doc comment or a test item.
-fn without_code(trees: &[TokenTree]) -> usize {
+/// Number of leading tokens that are a doc comment.
+fn doc_comment(trees: &[TokenTree]) -> usize {
     let is = |at: usize, mark| trees.get(at).is_some_and(|tree| tidy::is_mark(tree, mark));
     let words = if is(1, '!') { 2 } else { 1 };
     match trees.get(words) {
@@ -77,7 +77,7 @@ fn without_code(trees: &[TokenTree]) -> usize {
         {
             words + 1
         }
-        _ => tidy::test_item(trees),
+        _ => 0,
     }
 }
 

@@ -4,7 +4,8 @@
 //! documentation) use the development build, which the tests have already made. A release build from scratch
 //! takes as long as all tests.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
+use std::fmt::{Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -68,12 +69,35 @@ pub(crate) fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|told| told.status.success())
 }
 
-/// How to install Rust's standard library for a target, if it is missing.
-pub(crate) fn lacking_library(target: &str) -> Option<String> {
+/// Something that this machine lacks, as an error. A verb that ends with it is skipped.
+#[derive(Debug)]
+struct Lacks(String);
+
+impl Display for Lacks {
+    fn fmt(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Fails if the machine lacks something.
+pub(crate) fn needs(lack: Option<String>) -> Result<()> {
+    lack.map_or(Ok(()), |lack| Err(Error::msg(Lacks(lack))))
+}
+
+/// Separates what the machine lacks from other errors.
+pub(crate) fn lacked<T>(done: Result<T>) -> Result<std::result::Result<T, String>> {
+    match done {
+        Ok(done) => Ok(Ok(done)),
+        Err(error) => Ok(Err(error.downcast::<Lacks>()?.0)),
+    }
+}
+
+/// Fails with how to install Rust's standard library for a target, if it is missing.
+pub(crate) fn needs_library(target: &str) -> Result<()> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--print=target-libdir", "--target", target]).current_dir(root());
     let there = rustc
         .output()
         .is_ok_and(|library| Path::new(String::from_utf8_lossy(&library.stdout).trim()).is_dir());
-    (!there).then(|| format!("needs Rust's {target}: rustup target add {target}"))
+    needs((!there).then(|| format!("needs Rust's {target}: rustup target add {target}")))
 }

@@ -31,9 +31,10 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let paced = diagnosis_eval::tally(Part::Paced, draws, first)?;
     println!("\nreal: {rounds} rounds from seed {first}");
     let media = &diagnosis_eval_real::Medium::ALL;
-    let real = diagnosis_eval_real::tally(Some(binary.clone()), media, rounds, first, None, None)?;
+    let real = diagnosis_eval_real::tally(Some(binary.clone()), media, rounds, first, None, None);
+    let real = place::lacked(real)?;
     println!("\nlab");
-    let lab = lab::tally(binary, |_| true)?;
+    let lab = place::lacked(lab::tally(binary, |_| true))?;
 
     let mut parts: Vec<(&str, Value)> =
         vec![("first_seed", json!(first)), ("simulated", json!(simulated))];

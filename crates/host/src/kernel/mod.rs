@@ -21,7 +21,6 @@ mod probe;
 pub mod read;
 mod selection;
 mod soaker;
-mod soaking;
 mod wake;
 #[cfg(windows)]
 mod windows;

@@ -16,7 +16,7 @@ use crate::target::handle::TargetHandle;
 use crate::target::platform::descriptor::{drop_clean_pages, reopen};
 use crate::target::platform::extents::extents;
 use crate::target::platform::files::{allocate, free_bytes, sync_data};
-use engine::OwnedFile;
+use engine::{AlignedMemory, OwnedFile};
 use record::{
     Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, TestFile, Written, format_bytes,
     quoted,
@@ -39,8 +39,6 @@ const GROWTH_PER_SYNC: u64 = 4 << 20;
 const ROW_BYTES: usize = 64;
 /// How often cancellation is checked while nothing completes.
 const POLL: Duration = Duration::from_millis(50);
-/// Alignment of the writers' memory, sufficient for every device.
-const PAGE_BYTES: usize = 4096;
 
 /// Refuses a test file that would leave too little space.
 fn check_margin(path: &Path, filesystem: &FilesystemFacts, size: Bytes) -> Result<(), TargetError> {
@@ -222,9 +220,8 @@ impl Plan {
 
     /// Writes one chunk after another, and reports the bytes of each, or the error that ends the work.
     fn work(&self, reports: &Sender<Result<u64, Error>>) {
-        let mut memory = vec![0u8; CHUNK_BYTES as usize + PAGE_BYTES];
-        let start = memory.as_ptr().align_offset(PAGE_BYTES);
-        let buffer = &mut memory[start..start + CHUNK_BYTES as usize];
+        let mut memory = AlignedMemory::default();
+        let buffer = memory.get(CHUNK_BYTES as usize);
         let mut unsynced = 0;
         while !self.stop.load(Ordering::Relaxed) {
             let offset = self.next.fetch_add(self.chunk, Ordering::Relaxed);

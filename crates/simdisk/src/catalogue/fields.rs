@@ -1,7 +1,7 @@
 //! The fields of a part: name, unit, allowed values, and how a value is written.
 
 use super::near;
-use crate::keys::{bytes, bytes_per_s};
+use crate::keys::{bytes, bytes_per_s, count};
 use crate::toml_text::{Entry, Fault};
 use record::{Nanos, format_bytes};
 use std::sync::Arc;
@@ -47,10 +47,7 @@ impl Unit {
 
     fn read(self, text: &str) -> Result<u64, String> {
         match self {
-            Self::Count(least, most) => {
-                let number = text.parse().ok().filter(|it| (least..=most).contains(it));
-                number.ok_or_else(|| format!("use a whole number from {least} to {most}"))
-            }
+            Self::Count(least, most) => count(text, least, most),
             Self::Bytes(least, most) => {
                 let size = bytes(text)?.0;
                 let (from, to) = (format_bytes(least), format_bytes(most));

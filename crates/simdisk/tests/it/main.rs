@@ -5,6 +5,7 @@ mod arrangements;
 mod arrays;
 mod closed;
 mod contract;
+mod file_bench;
 mod file_layer;
 mod files;
 mod flash_drive;

@@ -102,7 +102,8 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     for (name, about, part) in PARTS.into_iter().filter(|(name, ..)| named(name)) {
         println!("\n{name}: {about} (processor {})", context.core);
         let begin = Instant::now();
-        let report = part(&context).with_context(|| format!("bench {name}"))?;
+        let report = place::lacked(part(&context)).with_context(|| format!("bench {name}"))?;
+        let report = report.unwrap_or_else(|why| Report::skipped(name, &why));
         for gate in &report.gates {
             gate.print(!smoke);
             if !gate.reached() {

@@ -20,7 +20,6 @@ const GOAL_NS: f64 = 25.0;
 const DEPTH: u32 = 128;
 pub(super) fn run(context: &Context) -> Result<Report> {
     let target = Target::prepare("null", context.smoke)?;
-    let Ok(target) = target else { anyhow::bail!("there is no temporary folder") };
     let load = Load::new(EngineName::Null, "randread", "4k", DEPTH);
     let bout = Bout::new(&context.binary, &target, load, context.core);
     let runtime = Duration::from_millis(if context.smoke { 100 } else { 1_000 });

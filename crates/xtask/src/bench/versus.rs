@@ -13,6 +13,7 @@ use crate::child::Plant;
 use crate::contest::target::Target;
 use crate::contest::{Bout, Load, Outcome, SHORT, fio};
 use crate::pairs::Ratio;
+use crate::place;
 use anyhow::{Result, ensure};
 use record::EngineName;
 use serde_json::{Value, json};
@@ -46,13 +47,8 @@ const COUNT_TOLERANCE: f64 = 0.02;
 const DEEP: Load = Load::new(EngineName::IoUring, "randread", "4k", 128);
 
 pub(super) fn run(context: &Context, name: &'static str) -> Result<Report> {
-    if let Some(why) = testkit::Capability::Fio.lack() {
-        return Ok(Report::skipped(name, &why));
-    }
-    let target = match Target::prepare(name, context.smoke)? {
-        Ok(target) => target,
-        Err(why) => return Ok(Report::skipped(name, &why)),
-    };
+    place::needs(testkit::Capability::Fio.lack())?;
+    let target = Target::prepare(name, context.smoke)?;
     let mut report = deep(context, &target)?;
     for (load, goal) in LOADS {
         if load.via == EngineName::Mmap && target.direct {

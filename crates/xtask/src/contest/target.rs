@@ -5,6 +5,7 @@
 //! find the same placement; zram would store a page of zeros as a flag. All targets are removed on drop.
 //! halfpower writes to a device only with the flag that repeats its name, so the target knows the name.
 
+use crate::place;
 use anyhow::{Context, Result, ensure};
 use host::kernel::Roots;
 use host::kernel::mounts::{mount_of, read_mounts};
@@ -40,20 +41,19 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Makes the target, or says why this machine cannot.
-    pub(crate) fn prepare(name: &'static str, smoke: bool) -> Result<Result<Self, String>> {
+    /// Makes the target.
+    pub(crate) fn prepare(name: &'static str, smoke: bool) -> Result<Self> {
         let memory = Path::new(MEMORY);
         let is_device = name == "zram";
-        if let Some(why) = is_device.then(|| Capability::Zram.lack()).flatten() {
-            return Ok(Err(why));
-        }
-        if name == "tmpfs" && !is_memory(memory) {
-            return Ok(Err(format!("{MEMORY} is no tmpfs")));
-        }
-        let size_bytes = match name {
-            "null" => PRETENDED_BYTES,
-            _ if smoke => SMOKE_BYTES,
-            _ => BYTES,
+        place::needs(match name {
+            "zram" => Capability::Zram.lack(),
+            "tmpfs" if !is_memory(memory) => Some(format!("{MEMORY} is no tmpfs")),
+            _ => None,
+        })?;
+        let (size_bytes, smoke_bytes) = match name {
+            "null" => (PRETENDED_BYTES, 32 * SMOKE_BYTES),
+            _ if smoke => (SMOKE_BYTES, SMOKE_BYTES),
+            _ => (BYTES, SMOKE_BYTES),
         };
         let (path, _owner): (PathBuf, Box<dyn Any>) = if is_device {
             let device = Zram::new(size_bytes).context("cannot make a zram device")?;
@@ -66,19 +66,15 @@ impl Target {
         fill(&path, size_bytes)?;
         let device_name = path.file_name().filter(|_| is_device);
         let device_name = device_name.map(|name| name.to_string_lossy().into_owned());
-        Ok(Ok(Self {
+        Ok(Self {
             name,
             path,
             size_bytes,
             direct: is_device,
             device_name,
-            ends_after: smoke.then_some(if name == "null" {
-                32 * SMOKE_BYTES
-            } else {
-                SMOKE_BYTES
-            }),
+            ends_after: smoke.then_some(smoke_bytes),
             _owner,
-        }))
+        })
     }
 }
 

@@ -62,10 +62,9 @@ impl Load {
         Self::run(&format!("--rw {rw} --bs 64k --iodepth 4"))
     }
 
-    /// Blocking direct I/O by this many programs.
-    pub(super) fn sync(rw: &str, programs: u64, more: &str) -> Self {
-        let engine = format!("--ioengine=psync --numjobs={programs} --group_reporting");
-        Self::fio(format!("--rw={rw} --bs=4k --direct=1 {engine} {more}"))
+    /// Blocking direct I/O, one request at a time.
+    pub(super) fn sync(rw: &str, more: &str) -> Self {
+        Self::fio(format!("--rw={rw} --bs=4k --direct=1 --ioengine=psync {more}"))
     }
 
     pub(super) fn libaio(rw: &str, depth: u64, more: &str) -> Self {

@@ -17,20 +17,15 @@ pub(crate) enum Medium {
     Journal,
 }
 
+record::words! { Medium:
+    Loop = "loop",
+    Zram = "zram",
+    Disk = "disk",
+    Served = "served",
+    Journal = "journal",
+}
+
 impl Medium {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Loop, Self::Zram, Self::Disk, Self::Served, Self::Journal];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Loop => "loop",
-            Self::Zram => "zram",
-            Self::Disk => "disk",
-            Self::Served => "served",
-            Self::Journal => "journal",
-        }
-    }
-
     /// What the machine lacks for it, if anything.
     pub(super) fn lack(self) -> Option<String> {
         use Capability::{Ext4, Loop, Mount};

@@ -23,13 +23,12 @@ mod stage;
 use crate::judge::{Answer, Tally, judge};
 use crate::{arguments::Arguments, place};
 use anyhow::{Context, Result, anyhow};
-use cases::{Case, cases};
+use cases::{Case, Draws, cases};
 pub(crate) use medium::Medium;
 use record::Diagnosis;
 use stage::Stage;
 use std::path::{Path, PathBuf};
 use testkit::Capability;
-use workload::Rng;
 
 /// Default number of rounds over all cases.
 const ROUNDS: u32 = 1;
@@ -53,26 +52,19 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let kind: Option<String> = flags.value("--kind")?;
     let recordings: Option<PathBuf> = flags.value("--recordings")?;
     let kept = recordings.as_deref();
-    match tally(flags.value("--binary")?, &media, rounds, first, kind.as_deref(), kept)? {
-        Ok(both) => {
-            println!("{}", Tally::heads());
-            for (name, tally) in NAMES.iter().zip(&both) {
-                println!("{}\n{}", tally.line(name), tally.more());
-            }
-            Ok(both[0].reached() && both[1].reached_without_profile())
-        }
-        Err(lacks) => {
-            println!("SKIP diagnosis-eval --real: {lacks}");
-            Ok(true)
-        }
+    let both = tally(flags.value("--binary")?, &media, rounds, first, kind.as_deref(), kept)?;
+    println!("{}", Tally::heads());
+    for (name, tally) in NAMES.iter().zip(&both) {
+        println!("{}\n{}", tally.line(name), tally.more());
     }
+    Ok(both[0].reached() && both[1].reached_without_profile())
 }
 
 /// The names of the two tallies.
 pub(crate) const NAMES: [&str; 2] = ["real", "real, none"];
 
 /// Stages all cases, or those of one name, in rounds on each medium, and judges them with a profile and
-/// without one. Returns the reason if the machine cannot.
+/// without one.
 pub(crate) fn tally(
     binary: Option<PathBuf>,
     media: &[Medium],
@@ -80,11 +72,9 @@ pub(crate) fn tally(
     first: u64,
     only: Option<&str>,
     recordings: Option<&Path>,
-) -> Result<Result<[Tally; 2], String>> {
+) -> Result<[Tally; 2]> {
     use Capability::{BlkioGroup, Fio, Root};
-    if let Some(lacks) = [Root, Fio, BlkioGroup].into_iter().find_map(Capability::lack) {
-        return Ok(Err(lacks));
-    }
+    place::needs([Root, Fio, BlkioGroup].into_iter().find_map(Capability::lack))?;
     let binary = place::binary(binary, false)?;
     let mut tallies = [Tally::default(); 2];
     for medium in media {
@@ -101,10 +91,9 @@ pub(crate) fn tally(
             known.lone
         );
         for round in 0..rounds {
-            let mut draws = Rng::new(first + u64::from(round));
-            let mut between = |low: f64, high: f64| (low * (high / low).powf(draws.unit())) as u64;
-            let mut drawn = cases(known, &mut between);
-            drawn.extend(pairs::pairs(known, &mut between));
+            let mut draws = Draws::new(known, first + u64::from(round));
+            let mut drawn = cases(&mut draws);
+            drawn.extend(pairs::pairs(&mut draws));
             let wanted = |case: &&Case| {
                 case.media.contains(medium) && only.is_none_or(|name| case.name.contains(name))
             };
@@ -113,7 +102,7 @@ pub(crate) fn tally(
             }
         }
     }
-    Ok(Ok(tallies))
+    Ok(tallies)
 }
 
 /// Stages a case and judges both diagnoses.

@@ -79,23 +79,20 @@ impl Stage {
             }
         };
         std::fs::create_dir_all(&kept)?;
-        let mounted = |device: Box<dyn Any>, path: &Path| -> Result<(PathBuf, Box<dyn Any>)> {
-            let mounted = Mounted::ext4(path)?;
-            Ok((mounted.path().to_owned(), Box::new((mounted, device))))
-        };
+        let of_memory = || LoopDevice::within(Path::new(MEMORY), DEVICE_BYTES, 512);
         let mut served = None;
-        let (folder, device, held) = match medium {
+        let (folder, device, held): (PathBuf, PathBuf, Box<dyn Any>) = match medium {
             Medium::Loop => {
-                let device = LoopDevice::within(Path::new(MEMORY), DEVICE_BYTES, 512)?;
-                let path = device.path().to_owned();
-                let (folder, held) = mounted(Box::new(device), &path)?;
-                (folder, path, held)
+                let device = of_memory()?;
+                let mounted = Mounted::ext4(device.path())?;
+                let paths = (mounted.path().to_owned(), device.path().to_owned());
+                (paths.0, paths.1, Box::new((mounted, device)))
             }
             Medium::Zram => {
                 let device = Zram::new(DEVICE_BYTES)?;
-                let path = device.path().to_owned();
-                let (folder, held) = mounted(Box::new(device), &path)?;
-                (folder, path, held)
+                let mounted = Mounted::ext4(device.path())?;
+                let paths = (mounted.path().to_owned(), device.path().to_owned());
+                (paths.0, paths.1, Box::new((mounted, device)))
             }
             Medium::Served | Medium::Journal => {
                 let (disk, service) = drawn(seed)?;
@@ -104,12 +101,12 @@ impl Stage {
                 let path = disk.path().to_owned();
                 if medium == Medium::Served {
                     let mounted = Mounted::ext4_with_journal(&path, None)?;
-                    (mounted.path().to_owned(), path, Box::new((mounted, disk)) as Box<dyn Any>)
+                    (mounted.path().to_owned(), path, Box::new((mounted, disk)))
                 } else {
-                    let data = LoopDevice::within(Path::new(MEMORY), DEVICE_BYTES, 512)?;
+                    let data = of_memory()?;
                     let device = data.path().to_owned();
                     let mounted = Mounted::ext4_with_journal(&device, Some(&path))?;
-                    (mounted.path().to_owned(), device, Box::new((mounted, data, disk)) as _)
+                    (mounted.path().to_owned(), device, Box::new((mounted, data, disk)))
                 }
             }
             Medium::Disk => {
@@ -117,8 +114,7 @@ impl Stage {
                 let path = folder.path().to_owned();
                 let disk = kernel::disk_of(&kernel::Roots::default(), &path)
                     .with_context(|| format!("{} is on no block device", path.display()))?;
-                let held: Box<dyn Any> = Box::new(folder);
-                (path, Path::new("/dev").join(disk.disk), held)
+                (path, Path::new("/dev").join(disk.disk), Box::new(folder))
             }
         };
         let awake = (medium != Medium::Disk).then(awake).flatten();

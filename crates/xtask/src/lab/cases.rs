@@ -3,8 +3,8 @@
 //! A CPU of an emulated guest takes half a millisecond or more to wake up. Devices faster than a few
 //! milliseconds are therefore measured at queue depth 1, as in the profile.
 //!
-//! A script runs in the guest's shell, with the functions of `init.sh`. Each answer that it prints has a
-//! name. Of a diagnosis, the verdict on one device is judged; of a run, how it ended.
+//! A script (`scripts/`) runs in the guest's shell, with the functions of `init.sh`. Each answer that it
+//! prints has a name. Of a diagnosis, the verdict on one device is judged; of a run, how it ended.
 
 use crate::judge::{CAPPED, Expect, FINE, RAISE, SILENT, SLOW};
 
@@ -59,6 +59,11 @@ pub(super) const fn caused(expect: Expect, causes: &'static [&'static str]) -> E
     Expect { causes, ..expect }
 }
 
+/// A disk that is as usual at first, and slow later.
+const fn slows(device: &'static str) -> [(&'static str, &'static str, Expect); 2] {
+    [("same", device, found(FINE, SILENT)), ("slower", device, found(SLOW, RESTORE))]
+}
+
 const fn virtio(drive: &'static str) -> Disk {
     Disk { device: "virtio-blk-pci", drive }
 }
@@ -100,18 +105,7 @@ pub(super) const NFS_SERVER: Case = Case {
         "virtio_pci",
     ],
     programs: &["usr/sbin/rpc.mountd", "usr/sbin/exportfs", "usr/sbin/rpc.nfsd"],
-    script: "network
-mkdir -p /export /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs
-export_disk
-mount -t nfsd nfsd /proc/fs/nfsd
-printf 'nfs 2049/tcp\\nnfs 2049/udp\\n' > /etc/services
-echo '/export *(rw,sync,no_root_squash,insecure,no_subtree_check,fsid=0)' > /etc/exports
-: > /var/lib/nfs/etab
-: > /var/lib/nfs/rmtab
-exportfs -r
-rpc.nfsd -N 3 -V 4 -G 10 -L 10 8
-rpc.mountd -N 2 -N 3
-serve",
+    script: include_str!("scripts/nfs-server.sh"),
     ..NOTHING
 };
 
@@ -120,26 +114,7 @@ const SMB_SERVER: Case = Case {
     name: "smb-server",
     modules: &["crc32c_generic", DISK_OF_SERVER, "sd_mod", "ext4", "virtio_net", "virtio_pci"],
     programs: &["usr/sbin/smbd"],
-    script: "network
-export_disk
-mkdir -p /etc/samba /var/lib/samba/private /var/cache/samba /var/log/samba /run/samba
-printf 'root:x:0:0::/:/bin/sh\\nnobody:x:65534:65534::/:/bin/sh\\n' > /etc/passwd
-printf 'root:x:0:\\nnogroup:x:65534:\\n' > /etc/group
-cat > /etc/samba/smb.conf <<END
-[global]
-server role = standalone server
-map to guest = bad user
-guest account = root
-disable spoolss = yes
-load printers = no
-[export]
-path = /export
-read only = no
-guest ok = yes
-force user = root
-END
-smbd -D -s /etc/samba/smb.conf
-serve",
+    script: include_str!("scripts/smb-server.sh"),
     ..NOTHING
 };
 
@@ -149,13 +124,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "delay",
         modules: &["scsi_debug dev_size_mb=128 ndelay=4000000 max_queue=32", "sd_mod", "dm-delay"],
-        script: "delayed slow /dev/sda 4
-profile /dev/dm-0
-load /dev/dm-0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
-watch_it same /dev/dm-0
-slower slow /dev/sda 60
-load /dev/dm-0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
-watch_it slower /dev/dm-0",
+        script: include_str!("scripts/delay.sh"),
         expects: &[
             ("same", "sda", found(FINE, SILENT)),
             ("slower", "sda", caused(found(FINE, &[]), &["volume_holds"])),
@@ -165,28 +134,14 @@ watch_it slower /dev/dm-0",
     Case {
         name: "scsi-slower",
         modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod"],
-        script: "profile /dev/sda
-load /dev/sda --rw randread --bs 4k --rate-iops 100 --arrival poisson
-watch_it same /dev/sda
-slow_scsi 9000000
-load /dev/sda --rw randread --bs 4k --rate-iops 100 --arrival poisson
-watch_it slower /dev/sda",
-        expects: &[
-            ("same", "sda", found(FINE, SILENT)),
-            ("slower", "sda", found(SLOW, RESTORE)),
-        ],
+        script: include_str!("scripts/scsi-slower.sh"),
+        expects: &slows("sda"),
         ..NOTHING
     },
     Case {
         name: "io-max",
         modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod"],
-        script: "profile /dev/sda
-group tenant
-echo \"$(cat /sys/block/sda/dev) riops=60\" > /sys/fs/cgroup/tenant/io.max
-load_in tenant /dev/sda --rw randread --bs 4k --iodepth 8
-watch_it held /dev/sda
-load /dev/sda --rw randread --bs 4k --rate-iops 40 --arrival poisson
-watch_it below /dev/sda",
+        script: include_str!("scripts/io-max.sh"),
         expects: &[
             ("held", "sda", found(CAPPED, RAISE)),
             ("below", "sda", found(FINE, SILENT)),
@@ -196,17 +151,7 @@ watch_it below /dev/sda",
     Case {
         name: "io-cost",
         modules: &["scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=8", "sd_mod"],
-        script: "profile /dev/sda
-disk=$(cat /sys/block/sda/dev)
-echo \"$disk enable=1 ctrl=user rpct=90 rlat=20000 wpct=90 wlat=20000 min=50.00 max=100.00\" > /sys/fs/cgroup/io.cost.qos
-echo \"$disk ctrl=user model=linear rbps=40000000 rseqiops=2000 rrandiops=1500 wbps=40000000 wseqiops=2000 wrandiops=1500\" > /sys/fs/cgroup/io.cost.model
-group heavy
-group light
-echo 1000 > /sys/fs/cgroup/heavy/io.weight
-echo 10 > /sys/fs/cgroup/light/io.weight
-load_in heavy /dev/sda --rw randread --bs 4k --iodepth 16
-load_in light /dev/sda --rw randread --bs 4k --iodepth 4
-watch_it shared /dev/sda",
+        script: include_str!("scripts/io-cost.sh"),
         expects: &[(
             "shared",
             "sda",
@@ -220,34 +165,15 @@ watch_it shared /dev/sda",
     Case {
         name: "thin-pool",
         modules: &["crc32c_generic", "scsi_debug dev_size_mb=256 ndelay=2000000 max_queue=32", "sd_mod", "dm-thin-pool"],
-        script: "dmsetup create meta --table '0 16384 linear /dev/sda 0'
-dmsetup create data --table '0 409600 linear /dev/sda 16384'
-dmsetup mknodes
-dmsetup create pool --table '0 409600 thin-pool /dev/mapper/meta /dev/mapper/data 128 0'
-dmsetup mknodes
-dmsetup message /dev/mapper/pool 0 'create_thin 0'
-dmsetup create thin --table '0 262144 thin /dev/mapper/pool 0'
-dmsetup mknodes
-dd if=/dev/zero of=/dev/mapper/thin bs=1M count=128 2> /dev/null
-profile /dev/mapper/thin
-load /dev/mapper/thin --rw randread --bs 4k --rate-iops 100 --arrival poisson
-watch_it same /dev/mapper/thin
-slow_scsi 9000000
-load /dev/mapper/thin --rw randread --bs 4k --rate-iops 60 --arrival poisson
-watch_it slower /dev/mapper/thin",
-        expects: &[
-            ("same", "sda", found(FINE, SILENT)),
-            ("slower", "sda", found(SLOW, RESTORE)),
-        ],
+        script: include_str!("scripts/thin-pool.sh"),
+        expects: &slows("sda"),
         ..NOTHING
     },
     Case {
         name: "raid0-throttled-leg",
         modules: &["virtio_blk", "virtio_pci", "raid0", "md-mod"],
         drives: &[virtio(UNSAFE), virtio("cache=unsafe,throttling.iops-total=60")],
-        script: "mdadm --create /dev/md0 --run --level=0 --chunk=64 --raid-devices=2 /dev/vda /dev/vdb
-load /dev/md0 --rw randread --bs 4k --iodepth 4
-watch_it slower /dev/md0",
+        script: include_str!("scripts/raid0-throttled-leg.sh"),
         expects: &[(
             "slower",
             "vdb",
@@ -263,11 +189,7 @@ watch_it slower /dev/md0",
             "raid1",
             "md-mod",
         ],
-        script: "profile /dev/sda
-mdadm --create /dev/md0 --run --assume-clean --level=1 --raid-devices=2 /dev/sda /dev/sdb
-mdadm /dev/md0 --fail /dev/sdb
-load /dev/md0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
-watch_it degraded /dev/md0",
+        script: include_str!("scripts/raid1-degraded.sh"),
         expects: &[("degraded", "sda", caused(found(FINE, RESTORE), &["array_degraded"]))],
         ..NOTHING
     },
@@ -280,18 +202,7 @@ watch_it degraded /dev/md0",
             "raid456",
             "md-mod",
         ],
-        script: "profile /dev/sda
-mdadm --create /dev/md0 --run --assume-clean --level=5 --raid-devices=3 /dev/sda /dev/sdb /dev/sdc
-load /dev/md0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
-watch_it same /dev/md0
-echo 500 > /proc/sys/dev/raid/speed_limit_min
-echo 3000 > /proc/sys/dev/raid/speed_limit_max
-mdadm /dev/md0 --fail /dev/sdc
-for try in 1 2 3 4 5 6 7 8 9; do mdadm /dev/md0 --remove /dev/sdc && break; sleep 1; done
-mdadm /dev/md0 --add /dev/sdd
-for try in 1 2 3 4 5 6 7 8 9; do grep -q recover /sys/block/md0/md/sync_action && break; sleep 1; done
-load /dev/md0 --rw randread --bs 4k --rate-iops 40 --arrival poisson
-watch_it rebuilding /dev/md0",
+        script: include_str!("scripts/raid5-rebuild.sh"),
         expects: &[
             ("same", "sda", found(FINE, SILENT)),
             (
@@ -310,11 +221,8 @@ watch_it rebuilding /dev/md0",
         server: Some(&NFS_SERVER),
         modules: &["nfsv4", "sch_netem", "virtio_net", "virtio_pci"],
         programs: &["sbin/tc"],
-        script: "client_of nfs4 10.0.0.1:/ vers=4.2,addr=10.0.0.1,clientaddr=$address",
-        expects: &[
-            ("same", "10.0.0.1:/", found(FINE, SILENT)),
-            ("slower", "10.0.0.1:/", found(SLOW, RESTORE)),
-        ],
+        script: include_str!("scripts/nfs.sh"),
+        expects: &slows("10.0.0.1:/"),
         ..NOTHING
     },
     Case {
@@ -325,45 +233,22 @@ watch_it rebuilding /dev/md0",
             "virtio_pci",
         ],
         programs: &["sbin/tc"],
-        script: "client_of cifs //10.0.0.1/export ip=10.0.0.1,username=lab,password=,vers=3.1.1,cache=none",
-        expects: &[
-            ("same", "//10.0.0.1/export", found(FINE, SILENT)),
-            ("slower", "//10.0.0.1/export", found(SLOW, RESTORE)),
-        ],
+        script: include_str!("scripts/cifs.sh"),
+        expects: &slows("//10.0.0.1/export"),
         ..NOTHING
     },
     Case {
         name: "lvm",
         modules: &["scsi_debug dev_size_mb=96 ndelay=2000000 per_host_store=1 add_host=2 max_queue=32", "sd_mod", "dm-mod"],
         programs: &["sbin/lvm"],
-        script: "mkdir -p /etc/lvm /run/lvm
-printf 'activation { udev_sync = 0\\n udev_rules = 0 }\\ndevices { use_devicesfile = 0 }\\n' > /etc/lvm/lvm.conf
-lvm vgcreate data /dev/sda /dev/sdb
-lvm lvcreate -y -Wn -Zn -i 2 -I 64k -L 128m -n base data
-lvm vgmknodes
-profile /dev/data/base
-load /dev/data/base --rw randread --bs 4k --rate-iops 100 --arrival poisson
-watch_it same /dev/data/base
-slow_scsi 9000000
-load /dev/data/base --rw randread --bs 4k --rate-iops 60 --arrival poisson
-watch_it slower /dev/data/base",
-        expects: &[
-            ("same", "sda and sdb", found(FINE, SILENT)),
-            ("slower", "sda and sdb", found(SLOW, RESTORE)),
-        ],
+        script: include_str!("scripts/lvm.sh"),
+        expects: &slows("sda and sdb"),
         ..NOTHING
     },
     Case {
         name: "fails-during-a-run",
         modules: &["brd rd_nr=1 rd_size=786432", "dm-mod"],
-        script: "for engine in $engines; do
-    dmsetup create failing --table \"0 1572864 linear /dev/ram0 0\"
-    dmsetup mknodes
-    (sleep 2; dmsetup reload failing --table \"0 1572864 error\"; dmsetup resume failing) &
-    run_it $engine /dev/dm-0 --rw randread --bs 4k --iodepth 4 --ioengine $engine --runtime 6s
-    wait
-    dmsetup remove failing
-done",
+        script: include_str!("scripts/fails-during-a-run.sh"),
         engines: ENGINES,
         says: FAILED,
         smoke: true,
@@ -372,15 +257,7 @@ done",
     Case {
         name: "pulled-during-a-run",
         modules: &["-scsi_debug", "sd_mod"],
-        script: "for engine in $engines; do
-    modprobe scsi_debug dev_size_mb=256 ndelay=1000000
-    sleep 2
-    disk=$(ls /sys/block | grep ^sd)
-    (sleep 4; echo 1 > /sys/block/$disk/device/delete) &
-    run_it $engine /dev/$disk --rw randread --bs 4k --iodepth 4 --ioengine $engine --runtime 10s
-    wait
-    modprobe -r scsi_debug
-done",
+        script: include_str!("scripts/pulled-during-a-run.sh"),
         engines: ENGINES,
         says: FAILED,
         ..NOTHING
@@ -391,9 +268,7 @@ done",
             "sd_mod",
             "scsi_debug dev_size_mb=64 ndelay=50000 opts=2 medium_error_start=20000 medium_error_count=8",
         ],
-        script: "for engine in $engines; do
-    run_it $engine /dev/sda --rw read --bs 64k --iodepth 4 --ioengine $engine --runtime 20s
-done",
+        script: include_str!("scripts/bad-sectors.sh"),
         engines: ENGINES,
         says: FAILED,
         ..NOTHING
@@ -401,12 +276,7 @@ done",
     Case {
         name: "flaky",
         modules: &["brd rd_nr=1 rd_size=131072", "dm-flakey"],
-        script: "for engine in $engines; do
-    dmsetup create flaky --table \"0 262144 flakey /dev/ram0 0 3 2\"
-    dmsetup mknodes
-    run_it $engine /dev/dm-0 --rw randread --bs 4k --iodepth 4 --ioengine $engine --runtime 8s
-    dmsetup remove flaky
-done",
+        script: include_str!("scripts/flaky.sh"),
         engines: UNMAPPED,
         says: FAILED,
         ..NOTHING
@@ -414,19 +284,7 @@ done",
     Case {
         name: "does-not-answer",
         modules: &["sd_mod", "-scsi_debug"],
-        script: "for engine in $engines; do
-    modprobe scsi_debug dev_size_mb=64 ndelay=1000000
-    sleep 2
-    disk=$(ls /sys/block | grep ^sd)
-    echo 5 > /sys/block/$disk/device/timeout
-    (sleep 4; echo 1 > /sys/bus/pseudo/drivers/scsi_debug/every_nth; echo 4 > /sys/bus/pseudo/drivers/scsi_debug/opts) &
-    run_it $engine /dev/$disk --rw randread --bs 4k --iodepth 4 --ioengine $engine --runtime 8s --io-timeout 6s
-    wait
-    echo 0 > /sys/bus/pseudo/drivers/scsi_debug/opts
-    echo 0 > /sys/bus/pseudo/drivers/scsi_debug/every_nth
-    sleep 5
-    modprobe -r scsi_debug
-done",
+        script: include_str!("scripts/does-not-answer.sh"),
         engines: UNMAPPED,
         says: SILENT_DEVICE,
         ..NOTHING
@@ -435,19 +293,7 @@ done",
         name: "power-cut",
         modules: &["brd rd_nr=2 rd_size=65536", "dm-snapshot"],
         // From the middle of the run, the drive acknowledges writes that it holds only in a cache.
-        script: "for engine in $engines; do
-    dd if=/dev/zero of=/dev/ram0 bs=1M count=64 conv=fsync 2> /dev/null
-    dmsetup create lies --table '0 131072 linear /dev/ram0 0'
-    dmsetup mknodes
-    (sleep 3; dmsetup reload lies --table '0 131072 snapshot /dev/ram0 /dev/ram1 N 16'; dmsetup suspend lies; dmsetup resume lies) &
-    run_it before-$engine /dev/dm-0 --rw write --bs 4k --iodepth 4 --ioengine $engine --passes 1 --runtime 60s --think-time 1500us --verify --seed 7 --destroy-data-on lies
-    wait
-    dmsetup remove lies
-    dmsetup create lies --table '0 131072 linear /dev/ram0 0'
-    dmsetup mknodes
-    run_it $engine /dev/dm-0 --rw read --bs 64k --ioengine $engine --passes 1 --runtime 60s --verify --seed 7
-    dmsetup remove lies
-done",
+        script: include_str!("scripts/power-cut.sh"),
         engines: UNMAPPED,
         says: CORRUPT,
         ..NOTHING

@@ -55,33 +55,25 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let only: Option<String> = flags.value("--only")?;
     let wanted = |case: &Case| only.as_ref().is_none_or(|name| case.name.contains(name));
     let binary = place::binary(flags.value("--binary")?, false)?;
-    let lab = match tally(binary, wanted)? {
-        Ok(lab) => lab,
-        Err(lacks) => {
-            testkit::skip("lab", &lacks);
-            return Ok(true);
-        }
-    };
+    let lab = tally(binary, wanted)?;
     println!("\n{}\n{}\n{}", Tally::heads(), lab.tally.line("lab"), lab.tally.more());
     // If single cases are selected, each must be right.
     Ok(lab.all_right() || only.is_none() && lab.ended_well() && lab.tally.reached())
 }
 
 /// Runs the quick cases with the test build of the program; returns whether all are right.
-pub(crate) fn smoke() -> Result<std::result::Result<bool, String>> {
-    let lab = tally(place::binary(None, true)?, |case| case.smoke)?;
-    Ok(lab.map(|lab| lab.all_right()))
+pub(crate) fn smoke() -> Result<bool> {
+    Ok(tally(place::binary(None, true)?, |case| case.smoke)?.all_right())
 }
 
-/// Runs the selected cases, or returns why the machine cannot.
-pub(crate) fn tally(
-    binary: PathBuf,
-    wanted: impl Fn(&Case) -> bool,
-) -> Result<std::result::Result<Lab, String>> {
-    let guest = match guest(binary) {
-        Ok(guest) => guest,
-        Err(lacks) => return Ok(Err(lacks)),
-    };
+/// Runs the selected cases.
+pub(crate) fn tally(binary: PathBuf, wanted: impl Fn(&Case) -> bool) -> Result<Lab> {
+    let missing = [QEMU, "dpkg", "apt-get"].into_iter().find(|program| !place::has(program));
+    place::needs(missing.map(|missing| format!("needs {missing}")))?;
+    // Packages that cannot be fetched are something that the machine lacks, too.
+    let guest = Guest::new(place::target_folder().join("lab"), binary);
+    place::needs(guest.as_ref().err().map(|error| format!("{error:#}")))?;
+    let guest = guest?;
     let mut lab = Lab::default();
     for case in all_cases().filter(|case| wanted(case)) {
         let begin = Instant::now();
@@ -125,17 +117,7 @@ pub(crate) fn tally(
         }
         println!("       {:26} {:.0} s", case.name, begin.elapsed().as_secs_f64());
     }
-    Ok(Ok(lab))
-}
-
-/// Prepares the files of guests, or returns why the machine cannot.
-fn guest(binary: PathBuf) -> std::result::Result<Guest, String> {
-    let programs = [QEMU, "dpkg", "apt-get"];
-    if let Some(missing) = programs.into_iter().find(|program| !place::has(program)) {
-        return Err(format!("needs {missing}"));
-    }
-    let guest = Guest::new(place::target_folder().join("lab"), binary);
-    guest.map_err(|error| format!("{error:#}"))
+    Ok(lab)
 }
 
 /// Runs a case in a guest until it ends or the time is over, together with the guest that serves it.

@@ -29,6 +29,13 @@ pub(super) struct Look {
     pub(super) print: bool,
 }
 
+impl Look {
+    /// A window in light colours.
+    pub(super) fn light(width: u32, height: u32) -> Self {
+        Self { width, height, dark: false, print: false }
+    }
+}
+
 pub(super) struct Browser {
     child: Child,
     commands: File,

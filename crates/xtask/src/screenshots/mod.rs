@@ -48,18 +48,14 @@ const FOLDED: &str = "[...document.querySelectorAll('article > details')] \
         && e.getBoundingClientRect().height > 0)) \
     .map((fold) => fold.querySelector('summary').textContent)";
 
-/// Checks a few kinds of pages. Returns whether they are right, or why they cannot be checked.
+/// Checks a few kinds of pages. Returns whether they are right.
 ///
 /// # Errors
 /// If a page cannot be made or the browser does not answer.
-pub(crate) fn short() -> Result<std::result::Result<bool, String>> {
-    match Capability::Chromium.lack() {
-        Some(lack) => Ok(Err(lack)),
-        None => {
-            let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.short).collect();
-            check(&kinds, place::dev_binary()?, None, false).map(Ok)
-        }
-    }
+pub(crate) fn short() -> Result<bool> {
+    place::needs(Capability::Chromium.lack())?;
+    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.short).collect();
+    check(&kinds, place::dev_binary()?, None, false)
 }
 
 pub(crate) fn run(flags: &Arguments) -> Result<bool> {
@@ -67,10 +63,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     let chosen = |kind: &&Kind| only.as_ref().is_none_or(|name| name == kind.name);
     let kinds: Vec<&Kind> = KINDS.iter().filter(chosen).collect();
     ensure!(!kinds.is_empty(), "--only takes {}", KINDS.map(|kind| kind.name).join(", "));
-    if let Some(lack) = Capability::Chromium.lack() {
-        println!("SKIP screenshots: {lack}");
-        return Ok(true);
-    }
+    place::needs(Capability::Chromium.lack())?;
     let binary = place::binary(flags.value("--binary")?, true)?;
     let pictures: Option<PathBuf> = flags.value("--png")?;
     check(&kinds, binary, pictures.as_deref(), flags.has("--bless"))
@@ -139,14 +132,12 @@ impl Eye {
     ) -> Result<(Vec<String>, Vec<Looked>)> {
         let (mut faults, mut all) = (Vec::new(), Vec::new());
         for (width, dark) in self.sights() {
-            let look = Look { width, height: HEIGHT, dark, print: false };
+            let look = Look { dark, ..Look::light(width, HEIGHT) };
             self.browser.open(&self.page, &url(page), look)?;
             if let Some((folder, name)) = pictures {
                 let scheme = if dark { "dark" } else { "light" };
                 std::fs::create_dir_all(folder)?;
-                let file = folder.join(format!("{name}-{width}-{scheme}.png"));
-                let picture = BASE64_STANDARD.decode(self.browser.picture(&self.page)?);
-                std::fs::write(file, picture.map_err(anyhow::Error::msg)?)?;
+                self.save(&folder.join(format!("{name}-{width}-{scheme}.png")))?;
             }
             all.push(Looked { look: named(look), width, parts: self.parts()? });
             faults.extend(self.ask(LAYOUT)?.map(|what| format!("{}: {what}", named(look))));
@@ -155,12 +146,12 @@ impl Eye {
         let bare = page.with_extension("bare.html");
         std::fs::write(&bare, html.rsplit_once("<script>").map_or(&*html, |(before, _)| before))?;
         for width in self.widths.clone() {
-            let look = Look { width, height: HEIGHT, dark: false, print: false };
+            let look = Look::light(width, HEIGHT);
             self.browser.open(&self.page, &url(&bare), look)?;
             let found = self.ask(LAYOUT)?;
             faults.extend(found.map(|what| format!("{} without script: {what}", named(look))));
         }
-        let look = Look { width: PAPER, height: HEIGHT, dark: false, print: true };
+        let look = Look { print: true, ..Look::light(PAPER, HEIGHT) };
         self.browser.open(&self.page, &url(&bare), look)?;
         faults.extend(self.ask(FOLDED)?.map(|fold| format!("print: {fold:?} stays folded")));
         Ok((faults, all))
@@ -169,12 +160,12 @@ impl Eye {
     /// Writes a picture of the top of a page in light colours, for the documentation. It is made together
     /// with the reference, so it is up to date while the reference matches.
     fn keep_picture(&mut self, page: &Path, file: &Path) -> Result<()> {
-        let (width, height) = PICTURE;
-        self.browser.open(
-            &self.page,
-            &url(page),
-            Look { width, height, dark: false, print: false },
-        )?;
+        self.browser.open(&self.page, &url(page), Look::light(PICTURE.0, PICTURE.1))?;
+        self.save(file)
+    }
+
+    /// Saves a picture of the open page.
+    fn save(&mut self, file: &Path) -> Result<()> {
         let picture = BASE64_STANDARD.decode(self.browser.picture(&self.page)?);
         std::fs::write(file, picture.map_err(anyhow::Error::msg)?)
             .with_context(|| format!("cannot write {}", file.display()))

@@ -20,7 +20,7 @@ pub(crate) fn is_mark(tree: &TokenTree, mark: char) -> bool {
 
 /// Length of the test item that tokens begin with: `#[cfg(test)]` and what follows. 0 if they begin with
 /// another item.
-pub(crate) fn test_item(trees: &[TokenTree]) -> usize {
+fn test_item(trees: &[TokenTree]) -> usize {
     let [mark, TokenTree::Group(attribute), rest @ ..] = trees else { return 0 };
     if !is_mark(mark, '#') || attribute.stream().to_string().replace(' ', "") != "cfg(test)" {
         return 0;
@@ -32,15 +32,22 @@ pub(crate) fn test_item(trees: &[TokenTree]) -> usize {
     rest.iter().position(ends).map_or(trees.len(), |end| end + 3)
 }
 
-fn flatten(stream: TokenStream, with_tests: bool, tokens: &mut Vec<Token>) {
-    let trees: Vec<TokenTree> = stream.into_iter().collect();
-    let (mut at, mut joins) = (0, false);
-    while let Some(tree) = trees.get(at) {
-        let test = if with_tests { 0 } else { test_item(&trees[at..]) };
+/// The tokens of code that no test needs.
+pub(crate) fn without_tests(code: TokenStream) -> Vec<TokenTree> {
+    let all: Vec<TokenTree> = code.into_iter().collect();
+    let (mut kept, mut at) = (Vec::with_capacity(all.len()), 0);
+    while let Some(tree) = all.get(at) {
+        let test = test_item(&all[at..]);
         at += test.max(1);
-        if test > 0 {
-            continue;
-        }
+        kept.extend((test == 0).then(|| tree.clone()));
+    }
+    kept
+}
+
+fn flatten(stream: TokenStream, with_tests: bool, tokens: &mut Vec<Token>) {
+    let trees = if with_tests { stream.into_iter().collect() } else { without_tests(stream) };
+    let mut joins = false;
+    for tree in &trees {
         let line = tree.span().start().line;
         let joined = std::mem::take(&mut joins);
         match tree {

@@ -15,7 +15,7 @@ mod source;
 mod structure;
 mod text;
 
-pub(crate) use code::{is_mark, test_item};
+pub(crate) use code::{is_mark, without_tests};
 pub(crate) use files::{File, list};
 pub(crate) use links::{PageLine, prose_and_fences};
 

@@ -1,6 +1,6 @@
 //! Finds the paths into its own crate that Rust source names outside tests.
 
-use super::code::{is_mark, test_item};
+use super::code::{is_mark, without_tests};
 use proc_macro2::{TokenStream, TokenTree};
 
 /// A path that code names.
@@ -25,14 +25,10 @@ pub(super) fn named(source: &str, own: &[String]) -> Vec<Named> {
 }
 
 fn collect(code: TokenStream, own: &[String], found: &mut Vec<Named>) {
-    let trees: Vec<TokenTree> = code.into_iter().collect();
+    let trees = without_tests(code);
     let mut at = 0;
     while let Some(tree) = trees.get(at) {
-        let test = test_item(&trees[at..]);
-        at += test.max(1);
-        if test > 0 {
-            continue;
-        }
+        at += 1;
         let (line, rest) = (tree.span().start().line, &trees[at..]);
         if let TokenTree::Group(group) = tree {
             collect(group.stream(), own, found);

@@ -34,28 +34,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     };
     let mut good = true;
     for words in commands {
-        match command(&words)? {
-            Ok(mut command) => good &= command.status().context("cannot run cargo")?.success(),
-            Err(lacks) => {
-                testkit::skip("wine", &lacks);
-                break;
-            }
-        }
+        good &= command(&words)?.status().context("cannot run cargo")?.success();
     }
     Ok(good)
 }
 
-/// The tests of CI, or what this machine lacks for them.
-pub(crate) fn short() -> Result<std::result::Result<Command, String>> {
+/// The tests of CI.
+pub(crate) fn short() -> Result<Command> {
     command(&SHORT.split(' ').collect::<Vec<_>>())
 }
 
 /// A cargo command for Windows, whose programs run under wine.
-fn command(words: &[&str]) -> Result<std::result::Result<Command, String>> {
-    let loader = match lacking() {
-        Ok(loader) => loader,
-        Err(lacks) => return Ok(Err(lacks)),
-    };
+fn command(words: &[&str]) -> Result<Command> {
+    place::needs_library(TARGET)?;
+    let lack = format!("needs {COMPILER}: apt-get install gcc-mingw-w64-x86-64-win32");
+    place::needs((!place::has(COMPILER)).then_some(lack))?;
+    let loader = LOADERS.into_iter().find(|loader| place::has(loader));
+    let lack = "needs wine: apt-get install wine64".to_owned();
+    place::needs(loader.is_none().then_some(lack))?;
     let folder = place::target_folder().join("wine");
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let folder = std::fs::canonicalize(folder)?;
@@ -65,24 +61,12 @@ fn command(words: &[&str]) -> Result<std::result::Result<Command, String>> {
     command.args([verb, "--target", TARGET]).args(rest);
     command
         .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", COMPILER)
-        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", loader)
+        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", loader.unwrap_or_default())
         .env("WINEPREFIX", folder.join("prefix"))
         .env("WINEDEBUG", "-all")
         // Drive Z is this machine's root.
         .env("WINEPATH", format!("Z:{}", folder.display()).replace('/', "\\"));
-    Ok(Ok(command))
-}
-
-/// wine's loader, or what is missing and how to install it.
-fn lacking() -> std::result::Result<&'static str, String> {
-    if let Some(lacks) = place::lacking_library(TARGET) {
-        return Err(lacks);
-    }
-    if !place::has(COMPILER) {
-        return Err(format!("needs {COMPILER}: apt-get install gcc-mingw-w64-x86-64-win32"));
-    }
-    let loader = LOADERS.into_iter().find(|loader| place::has(loader));
-    loader.ok_or_else(|| "needs wine: apt-get install wine64".to_owned())
+    Ok(command)
 }
 
 /// Builds the replacement for a library that wine may lack. wine prefers its own.

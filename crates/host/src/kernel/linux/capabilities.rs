@@ -13,7 +13,6 @@ use crate::kernel::linux::perf::{PerfCounter, paranoid_level};
 use crate::kernel::linux::probe::{cpu_split, machine_times};
 use crate::kernel::linux::processors;
 use crate::kernel::read::{Roots, field, text};
-use crate::kernel::soaking::Soaking;
 use engine::EngineError;
 use record::{Capability, CgroupLimit, CpuSplit, DeviceFacts, format_bytes};
 use rustix::fs::{Access, Mode, OFlags};
@@ -27,7 +26,7 @@ const MEMLOCK_WANTED_BYTES: u64 = 272 << 20;
 pub(crate) fn capabilities(
     roots: &Roots,
     disk: Option<&DeviceFacts>,
-    soaker: &Result<Soaking, String>,
+    upper_bound: Capability,
 ) -> Vec<Capability> {
     vec![
         root(),
@@ -41,7 +40,7 @@ pub(crate) fn capabilities(
         governor(roots),
         clock_frequency(roots),
         perf_events(roots, PerfCounter::instructions(roots).err().as_deref()),
-        upper_bound(roots, soaker),
+        upper_bound,
         pressure(roots),
         control_groups(roots, disk),
         fio(std::env::var_os("PATH").as_deref()),
@@ -65,31 +64,25 @@ fn root() -> Capability {
 }
 
 fn device_counters(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
-    let missing = |detail: String, remedy| Capability::of("device counters", false, detail, remedy);
+    let name = "device counters";
     let Some(disk) = disk else {
         let remedy = "device activity cannot be checked: name a directory on a disk";
-        return missing("the directory's block device is unknown".to_owned(), remedy);
+        return Capability::of(name, false, "the directory's block device is unknown", remedy);
     };
     if disk.iostats == Some(false) {
         let remedy = "write 1 to queue/iostats of the disk in /sys/block";
-        return missing(format!("{}: queue/iostats is 0", disk.disk), remedy);
+        return Capability::of(name, false, format!("{}: queue/iostats is 0", disk.disk), remedy);
     }
     let devices = counted_devices(disk);
-    match read_lines(roots, &devices) {
-        Ok(_) => Capability::of("device counters", true, format!("of {}", devices.join(", ")), ""),
-        Err(error) => missing(error.to_string(), "check that /proc is mounted"),
-    }
-}
-
-/// A capability that is present if it has a detail; otherwise the text is `none`.
-fn told(name: &str, detail: Option<String>, none: &str, remedy: &str) -> Capability {
-    Capability::of(name, detail.is_some(), detail.unwrap_or_else(|| none.to_owned()), remedy)
+    let read = read_lines(roots, &devices).map_err(|error| error.to_string());
+    let outcome = read.map(|_| format!("of {}", devices.join(", ")));
+    Capability::tried(name, outcome, "check that /proc is mounted")
 }
 
 fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
     let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
     let remedy = "the speed of the path to the disk is unknown";
-    told("link facts", link, "sysfs does not report the link", remedy)
+    Capability::tried("link facts", link.ok_or("sysfs does not report the link"), remedy)
 }
 
 fn io_uring(outcome: Result<(), EngineError>) -> Capability {
@@ -150,7 +143,7 @@ fn steal(roots: &Roots) -> Capability {
     });
     let remedy = "if the hypervisor gives CPU time to other guests, the CPUs look slow; use a \
                   newer kernel";
-    told("steal time", detail, "the kernel has no such counter", remedy)
+    Capability::tried("steal time", detail.ok_or("the kernel has no such counter"), remedy)
 }
 
 fn governor(roots: &Roots) -> Capability {
@@ -160,7 +153,7 @@ fn governor(roots: &Roots) -> Capability {
         None => "the kernel does not control the CPU frequency".to_owned(),
     };
     let remedy = "a constant CPU frequency cannot be verified";
-    told("frequency governor", conditions.governor, &none, remedy)
+    Capability::tried("frequency governor", conditions.governor.ok_or(none), remedy)
 }
 
 /// `refusal` is the reason if instructions cannot be counted.
@@ -172,28 +165,11 @@ fn perf_events(roots: &Roots, refusal: Option<&str>) -> Capability {
     Capability::of("perf events", refusal.is_none(), detail, remedy)
 }
 
-/// Whether soakers can be started, and on how many processors.
-fn upper_bound(roots: &Roots, soaker: &Result<Soaking, String>) -> Capability {
-    let detail = match soaker {
-        Err(error) => error.clone(),
-        Ok(Soaking { cpus, doubts }) => {
-            let on = format!("one idle-priority background thread on each of {cpus} CPUs");
-            if doubts.is_empty() {
-                format!("{on}; {} usable", processors::usable(roots))
-            } else {
-                format!("{on}, but unreliable: {doubts}")
-            }
-        }
-    };
-    let remedy = "--cpu-upper is not available, but the lower bound is";
-    Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
-}
-
 fn clock_frequency(roots: &Roots) -> Capability {
     let clock = processors::clock(roots)
         .map(|clock| format!("{:.2} GHz, from {}", clock.hz / 1e9, clock.source));
     let remedy = "clock cycles per byte are unknown; CPU time is measured without them";
-    told("processor clock", clock, "the kernel reports no frequency", remedy)
+    Capability::tried("processor clock", clock.ok_or("the kernel reports no frequency"), remedy)
 }
 
 fn pressure(roots: &Roots) -> Capability {
@@ -204,7 +180,8 @@ fn pressure(roots: &Roots) -> Capability {
         Some(format!("tasks waited for I/O for {} of the last 10 s", record::format_share(share)))
     });
     let remedy = "stalls above the disk are invisible: boot with psi=1";
-    told("pressure stall information", line, "/proc/pressure/io is missing", remedy)
+    let outcome = line.ok_or("/proc/pressure/io is missing");
+    Capability::tried("pressure stall information", outcome, remedy)
 }
 
 fn control_groups(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
@@ -220,7 +197,8 @@ fn control_groups(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
         format!("{version}, in force: {}", all.join("; "))
     });
     let remedy = "limits set outside this container are not visible";
-    told("control group limits", detail, "no control group here has an I/O controller", remedy)
+    let outcome = detail.ok_or("no control group here has an I/O controller");
+    Capability::tried("control group limits", outcome, remedy)
 }
 
 /// `path` is the program search path.
@@ -231,7 +209,7 @@ fn fio(path: Option<&OsStr>) -> Capability {
         rustix::fs::access(&program, Access::EXEC_OK).ok().map(|()| program.display().to_string())
     });
     let remedy = "comparisons with fio are skipped: install it with the system's package manager";
-    told("fio", program, "not installed", remedy)
+    Capability::tried("fio", program.ok_or("not installed"), remedy)
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@
 //! search for them.
 
 use crate::kernel::read::Roots;
-use crate::kernel::soaking::Soaking;
 use crate::kernel::windows::device::opened_as;
 use crate::kernel::windows::disk_layers::DiskLayers;
 use crate::kernel::windows::environment::{check_huge_pages, environment, release};
@@ -19,7 +18,7 @@ use windows_sys::Win32::Foundation::GENERIC_READ;
 pub(crate) fn capabilities(
     roots: &Roots,
     disk: Option<&DeviceFacts>,
-    soaker: &Result<Soaking, String>,
+    upper_bound: Capability,
 ) -> Vec<Capability> {
     let not_here = |name, lost| Capability::of(name, false, "not on Windows", lost);
     vec![
@@ -31,7 +30,7 @@ pub(crate) fn capabilities(
         clock(),
         processor_time(),
         clock_frequency(),
-        upper_bound(soaker),
+        upper_bound,
         large_pages(roots),
         hypervisor(roots),
         not_here(
@@ -63,12 +62,10 @@ fn administrator(disk: Option<&DeviceFacts>) -> Capability {
     let Some(disk) = disk else {
         return Capability::of("raw disks", false, "the directory's disk is unknown", remedy);
     };
-    let opened = open_device(&opened_as(&disk.disk), GENERIC_READ, 0);
-    let detail = match &opened {
-        Ok(_) => format!("{} can be opened", disk.disk),
-        Err(error) => format!("{}: {error}", disk.disk),
-    };
-    Capability::of("raw disks", opened.is_ok(), detail, remedy)
+    let outcome = open_device(&opened_as(&disk.disk), GENERIC_READ, 0)
+        .map(|_| format!("{} can be opened", disk.disk))
+        .map_err(|error| format!("{}: {error}", disk.disk));
+    Capability::tried("raw disks", outcome, remedy)
 }
 
 fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
@@ -79,38 +76,33 @@ fn device_counters(disk: Option<&DeviceFacts>) -> Capability {
         return Capability::of(name, false, detail, remedy);
     };
     let opened = open_device(&opened_as(&disk.disk), 0, 0);
-    match opened.and_then(|handle| performance(&handle)) {
-        Ok(_) => Capability::of(name, true, format!("of {}", disk.leaves.join(", ")), ""),
-        Err(error) => {
-            let detail = format!("{} (IOCTL_DISK_PERFORMANCE): {error}", disk.disk);
-            let remedy = "device activity cannot be checked: enable the counters (diskperf -y)";
-            Capability::of(name, false, detail, remedy)
-        }
-    }
+    let outcome = opened
+        .and_then(|handle| performance(&handle))
+        .map(|_| format!("of {}", disk.leaves.join(", ")))
+        .map_err(|error| format!("{} (IOCTL_DISK_PERFORMANCE): {error}", disk.disk));
+    let remedy = "device activity cannot be checked: enable the counters (diskperf -y)";
+    Capability::tried(name, outcome, remedy)
 }
 
 /// Whether perfmon's disk counters are available, for disks whose driver does not respond.
 fn disk_layers() -> Capability {
-    let opened = DiskLayers::open();
-    let detail = opened.as_ref().map_or_else(ToString::to_string, |_| {
-        "PhysicalDisk and LogicalDisk, for disks whose driver provides no counters".to_owned()
-    });
+    let outcome = DiskLayers::open()
+        .map(|_| "PhysicalDisk and LogicalDisk, for disks whose driver provides no counters")
+        .map_err(|error| error.to_string());
     let remedy = "disks whose driver provides no counters cannot be observed; rebuild the \
                   counters (lodctr /R)";
-    Capability::of("counters by PDH", opened.is_ok(), detail, remedy)
+    Capability::tried("counters by PDH", outcome, remedy)
 }
 
 fn large_pages(roots: &Roots) -> Capability {
-    let allowed = check_huge_pages(roots);
-    let detail = allowed.as_ref().err().cloned().unwrap_or_else(|| "available".to_owned());
-    Capability::of("large pages", allowed.is_ok(), detail, "--huge-pages is refused")
+    let outcome = check_huge_pages(roots).map(|()| "available");
+    Capability::tried("large pages", outcome, "--huge-pages is refused")
 }
 
 fn link_facts(disk: Option<&DeviceFacts>) -> Capability {
     let link = disk.and_then(|disk| Some(format!("{}: {}", disk.disk, disk.link.as_ref()?)));
-    let none = "the driver reports no bus";
     let remedy = "the speed of the path to the disk is unknown";
-    Capability::of("link facts", link.is_some(), link.unwrap_or_else(|| none.into()), remedy)
+    Capability::tried("link facts", link.ok_or("the driver reports no bus"), remedy)
 }
 
 fn clock() -> Capability {
@@ -124,28 +116,10 @@ fn processor_time() -> Capability {
 }
 
 fn clock_frequency() -> Capability {
-    let clock = processors::clock();
-    let detail = clock
-        .as_ref()
+    let clock = processors::clock()
         .map(|clock| format!("{:.2} GHz, from the {}; nominal", clock.hz / 1e9, clock.source));
     let remedy = "clock cycles per byte are unknown; CPU time is measured without them";
-    let none = "the registry has no frequency";
-    Capability::of("processor clock", clock.is_some(), detail.unwrap_or(none.into()), remedy)
-}
-
-/// Whether soakers can be started, and on how many processors.
-fn upper_bound(soaker: &Result<Soaking, String>) -> Capability {
-    let detail = match soaker {
-        Err(error) => error.clone(),
-        Ok(Soaking { cpus, doubts }) => {
-            format!(
-                "one idle-priority background thread on each of {cpus} CPUs, but unreliable: \
-                     {doubts}"
-            )
-        }
-    };
-    let remedy = "--cpu-upper is not available, but the lower bound is";
-    Capability::of("upper bound of CPU cost", soaker.is_ok(), detail, remedy)
+    Capability::tried("processor clock", clock.ok_or("the registry has no frequency"), remedy)
 }
 
 fn hypervisor(roots: &Roots) -> Capability {

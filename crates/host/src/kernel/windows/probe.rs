@@ -75,7 +75,8 @@ impl Probe for Counters {
 
     fn facts(&self) -> ProbeFacts {
         let no_instructions_reason = "Windows has no instruction counter for programs".to_owned();
-        let (usable, clock) = (processors::usable(), processors::clock());
+        let usable = processors::usable(&Roots::default());
+        let clock = processors::clock();
         ProbeFacts {
             cpu_split: CpuSplit::Sampled,
             processors: Processors { usable, clock, no_instructions_reason },

@@ -21,7 +21,7 @@ pub(crate) fn soakable(_roots: &Roots) -> BTreeSet<u32> {
 }
 
 /// CPU time that this process may use, in processors; 0 if unknown.
-pub(crate) fn usable() -> f64 {
+pub(crate) fn usable(_roots: &Roots) -> f64 {
     allowed().len() as f64
 }
 

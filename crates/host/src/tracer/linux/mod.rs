@@ -4,6 +4,7 @@ mod assembler;
 mod capability;
 mod error;
 mod events;
+mod fields;
 mod format;
 mod issuers;
 mod layout;

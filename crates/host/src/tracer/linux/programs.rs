@@ -21,12 +21,12 @@
 //! Throttling by control groups (io.max, blkio.throttle) occurs before block_bio_queue up to Linux 6.18.
 
 use super::assembler::{
-    Arithmetic, Assembler, KernelFunction, Label, Operand, Place, ProgramError, Register, When,
-    Width,
+    Arithmetic, Assembler, KernelFunction, Label, Operand, ProgramError, Register, When, Width,
 };
+use super::fields::{DataFields, Fields};
 use super::layout;
 use super::syscalls::{Map, MapKind};
-use super::types::{KernelTypes, Tracepoint};
+use super::types::Tracepoint;
 use Register::{R0, R1, R2, R3, R4, R6, R7, R8, R9, R10};
 use rustix::io::Errno;
 
@@ -53,68 +53,6 @@ pub(super) struct Maps {
     /// Slot to the last ends, and the index of the next to replace.
     pub(super) ends: Map,
     pub(super) counts: Map,
-}
-
-/// Positions of the fields that the programs read from a request or a bio.
-#[derive(Debug)]
-pub(super) struct Fields {
-    request: DataFields,
-    bio: DataFields,
-    major: Place,
-    first_minor: Place,
-    start: Place,
-    tag: Place,
-    hardware_queue: Place,
-    queue_number: Place,
-}
-
-/// Fields that requests and bios have in common.
-#[derive(Debug)]
-struct DataFields {
-    /// Path from the structure to its disk, pointer by pointer.
-    disk: Vec<Place>,
-    operation: Place,
-    bytes: Place,
-    sector: Place,
-}
-
-impl Fields {
-    /// The fields in the running kernel, or the name of a missing one.
-    pub(super) fn find(types: &KernelTypes) -> Result<Self, &'static str> {
-        let place =
-            |structure: &str, field: &'static str| types.place(structure, field).ok_or(field);
-        // Up to Linux 5.15 for requests and 5.11 for bios, a single pointer led to the disk.
-        let disk = |first: (&str, &str), second: (&str, &str), at_once: (&str, &'static str)| {
-            let path = [first, second].map(|(structure, field)| types.place(structure, field));
-            match path {
-                [Some(first), Some(second)] => Ok(vec![first, second]),
-                _ => place(at_once.0, at_once.1).map(|place| vec![place]),
-            }
-        };
-        let request_disk =
-            disk(("request", "q"), ("request_queue", "disk"), ("request", "rq_disk"))?;
-        let bio_disk = disk(("bio", "bi_bdev"), ("block_device", "bd_disk"), ("bio", "bi_disk"))?;
-        Ok(Self {
-            request: DataFields {
-                disk: request_disk,
-                operation: place("request", "cmd_flags")?,
-                bytes: place("request", "__data_len")?,
-                sector: place("request", "__sector")?,
-            },
-            bio: DataFields {
-                disk: bio_disk,
-                operation: place("bio", "bi_opf")?,
-                bytes: place("bio", "bi_iter.bi_size")?,
-                sector: place("bio", "bi_iter.bi_sector")?,
-            },
-            major: place("gendisk", "major")?,
-            first_minor: place("gendisk", "first_minor")?,
-            start: place("request", "start_time_ns")?,
-            tag: place("request", "tag")?,
-            hardware_queue: place("request", "mq_hctx")?,
-            queue_number: place("blk_mq_hw_ctx", "queue_num")?,
-        })
-    }
 }
 
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use super::error::TracerError;
 use super::events::{Attached, attach};
-use super::programs::{Devices, Event, Fields, Maps, Plan};
+use super::fields::Fields;
+use super::programs::{Devices, Event, Maps, Plan};
 use super::syscalls::{AttachTo, Map, MapKind, value_copies};
 use super::types::KernelTypes;
 use super::{layout, programs};

@@ -9,6 +9,7 @@
 mod arrivals;
 mod building;
 mod designs;
+mod jobs;
 mod recordings;
 mod rules;
 mod streams;

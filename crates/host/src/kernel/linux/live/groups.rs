@@ -60,18 +60,8 @@ impl Groups {
         // The limits also count as old if the clock was set back.
         if self.walked_ns.is_none_or(|at| now_ns.checked_sub(at).is_none_or(|age| age > KEPT_NS)) {
             (self.limits, self.shares) = of_io(roots);
-            let mut known = quotas(roots);
-            for quota in &mut known {
-                let before = self.quotas.iter().find(|one| one.directory == quota.directory);
-                quota.periods = before.and_then(|before| before.periods);
-            }
-            self.quotas = known;
-            let mut known = memories(roots);
-            for memory in &mut known {
-                let before = self.memories.iter().find(|one| one.directory == memory.directory);
-                memory.reached = before.and_then(|before| before.reached);
-            }
-            self.memories = known;
+            self.quotas = quotas(roots, &self.quotas);
+            self.memories = memories(roots, &self.memories);
             self.walked_ns = Some(now_ns);
         }
         context.cgroup_limits.clone_from(&self.limits);
@@ -172,28 +162,33 @@ fn of_io(roots: &Roots) -> (Vec<CgroupLimit>, Vec<CgroupShare>) {
     (found, shares)
 }
 
-fn quotas(roots: &Roots) -> Vec<Quota> {
+/// The groups with a quota, each with the counters of the walk before.
+fn quotas(roots: &Roots, before: &[Quota]) -> Vec<Quota> {
     let mut found: Vec<Quota> = Vec::new();
     walk(roots, CPU_CONTROLLER, |version, directory, group| {
         let group = group.to_string_lossy().into_owned();
         if found.iter().all(|known| known.group != group)
             && let Some(processors) = group_quota(version, directory)
         {
-            found.push(Quota { group, directory: directory.to_owned(), processors, periods: None });
+            let known = before.iter().find(|one| one.directory == directory);
+            let (directory, periods) = (directory.to_owned(), known.and_then(|one| one.periods));
+            found.push(Quota { group, directory, processors, periods });
         }
     });
     found
 }
 
-fn memories(roots: &Roots) -> Vec<Memory> {
+/// The groups with a memory limit, each with the counters of the walk before.
+fn memories(roots: &Roots, before: &[Memory]) -> Vec<Memory> {
     let mut found: Vec<Memory> = Vec::new();
     walk(roots, MEMORY_CONTROLLER, |version, directory, group| {
         let group = group.to_string_lossy().into_owned();
         if found.iter().all(|known| known.group != group)
             && let Some(limit_bytes) = group_memory(version, directory)
         {
-            let directory = directory.to_owned();
-            found.push(Memory { group, version, directory, limit_bytes, reached: None });
+            let known = before.iter().find(|one| one.directory == directory);
+            let (directory, reached) = (directory.to_owned(), known.and_then(|one| one.reached));
+            found.push(Memory { group, version, directory, limit_bytes, reached });
         }
     });
     found

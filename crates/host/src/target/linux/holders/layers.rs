@@ -23,6 +23,15 @@ impl FileId {
         let facts = fs::metadata(path).ok()?;
         Some(Self { device: facts.dev(), inode: facts.ino() })
     }
+
+    /// Reads a place such as `08:01:5678`: device numbers in hexadecimal, then the inode.
+    pub(super) fn read(place: &str) -> Option<Self> {
+        let mut place = place.split(':');
+        let mut number = |radix| u64::from_str_radix(place.next()?, radix).ok();
+        let (major, minor, inode) = (number(16)?, number(16)?, number(10)?);
+        let device = rustix::fs::makedev(u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
+        Some(Self { device, inode })
+    }
 }
 
 /// A file with everything that identifies it.

@@ -190,11 +190,7 @@ impl Search<'_> {
             let words: Vec<&str> =
                 line.split_ascii_whitespace().filter(|word| *word != "->").collect();
             let (kind, process, place) = (words.get(1)?, words.get(4)?, words.get(5)?);
-            let mut place = place.split(':');
-            let mut number = |radix| u64::from_str_radix(place.next()?, radix).ok();
-            let (major, minor, inode) = (number(16)?, number(16)?, number(10)?);
-            let device = rustix::fs::makedev(major as u32, minor as u32);
-            let id = FileId { device, inode };
+            let id = FileId::read(place)?;
             let is = |part: &&Part| part.file().is_some_and(|file| file.ids.contains(&id));
             let part = self.reach.parts.iter().find(is).filter(|_| *process != ours)?;
             let folder = self.roots.proc.join(process);

@@ -6,7 +6,7 @@ use super::layers::{FileId, FileNames};
 use super::processes::numbers_of_processes;
 use super::reach::{Part, Reach};
 use crate::kernel::Roots;
-use crate::kernel::device::{btrfs_of, numbers};
+use crate::kernel::device::btrfs_of;
 use crate::kernel::mounts::{Mount, mounts_of_process, unescape};
 use crate::kernel::read::{names, text};
 use std::collections::HashSet;
@@ -187,10 +187,6 @@ fn open_at_server(roots: &Roots) -> Vec<FileId> {
 /// device numbers in hexadecimal, then the inode.
 fn state_for_writing(line: &str) -> Option<FileId> {
     let is_read = line.contains("type: open") && line.contains("access: r-");
-    let mut place = line.split_once("superblock: \"")?.1.split('"').next()?.split(':');
-    let mut number = |radix| u64::from_str_radix(place.next()?, radix).ok();
-    let (major, minor, inode) = (number(16)?, number(16)?, number(10)?);
-    let device = rustix::fs::makedev(u32::try_from(major).ok()?, u32::try_from(minor).ok()?);
-    debug_assert_eq!(numbers(device), (major as u32, minor as u32));
-    (!is_read).then_some(FileId { device, inode })
+    let place = line.split_once("superblock: \"")?.1.split('"').next()?;
+    FileId::read(place).filter(|_| !is_read)
 }

@@ -19,187 +19,28 @@
 //! measurement would include the cost of a second device; [docs/arrays.md] describes what a kill leaves), and
 //! a lock per stripe (a request takes either all of its stripes at one moment or none).
 //!
-//! [docs/arrays.md]: ../../../docs/arrays.md
+//! [docs/arrays.md]: ../../../../docs/arrays.md
+
+mod shared;
+mod slots;
+
+pub use shared::{RebuildState, SharedArray};
 
 use crate::{
     Act, Clock, Completion, Direct, Engine, EngineError, MonotonicClock, OpenEngine, Setup,
     Submission, Transfer, Transport, Wait, platform,
 };
 use record::{FlushKind, Nanos, OpKind};
+use shared::State;
+use slots::{Doing, MOST_TRANSFERS, OnItsWay, Queued, Slot};
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::time::Duration;
 use workload::Request;
-use workload::volume::{Combinations, DiskLoad, Memory, Plan, Raid, StepsOver, Volume, VolumeSpec};
+use workload::volume::{Memory, StepsOver, VolumeSpec};
 
-/// Maximum transfers of a job in flight: enough for any device, and within the size of a ring.
-const MOST_TRANSFERS: u32 = 4_096;
 /// Interval between checks of a job whose requests wait for another job's.
 const LOOK: Nanos = Nanos(100_000);
-
-/// The array that the engines of all its jobs share.
-#[derive(Debug)]
-pub struct SharedArray {
-    spec: VolumeSpec,
-    legs: u32,
-    /// Whether writes go to the failed leg because it is being rebuilt.
-    rebuilds: bool,
-    state: Mutex<State>,
-    freed: Condvar,
-}
-
-#[derive(Debug)]
-struct State {
-    volume: Volume,
-    loads: Vec<DiskLoad>,
-    /// Requests of each engine: the first number, the count, and those that may start now.
-    owners: Vec<Owner>,
-    /// Bytes read from each leg for a rebuild.
-    rebuild_read: Vec<u64>,
-    rebuild_written: u64,
-}
-
-#[derive(Debug)]
-struct Owner {
-    first: u32,
-    count: u32,
-    woken: Vec<u32>,
-    /// Whether its engine was dropped.
-    gone: bool,
-}
-
-/// Progress of a rebuild.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RebuildState {
-    /// Bytes rebuilt, from the start of the leg.
-    pub rebuilt: u64,
-    /// Bytes read from each leg.
-    pub read: Vec<u64>,
-    /// Bytes written to the failed leg.
-    pub written: u64,
-}
-
-impl SharedArray {
-    /// Combines legs of `leg_bytes` each into one array. The specification must already be checked.
-    #[must_use]
-    pub fn new(spec: &VolumeSpec, legs: u32, leg_bytes: u64, rebuilds: bool) -> Self {
-        let state = State {
-            volume: Volume::new(spec, legs, leg_bytes),
-            loads: vec![DiskLoad::default(); legs as usize],
-            owners: Vec::new(),
-            rebuild_read: vec![0; legs as usize],
-            rebuild_written: 0,
-        };
-        Self { spec: *spec, legs, rebuilds, state: Mutex::new(state), freed: Condvar::new() }
-    }
-
-    /// Progress of its rebuild.
-    #[must_use]
-    pub fn rebuild(&self) -> RebuildState {
-        let state = self.lock();
-        RebuildState {
-            rebuilt: state.volume.rebuilt_bytes(),
-            read: state.rebuild_read.clone(),
-            written: state.rebuild_written,
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Reserves numbers for the requests of an engine and returns the first.
-    fn join(&self, count: u32) -> u32 {
-        let mut state = self.lock();
-        let first = state.owners.last().map_or(0, |owner| owner.first + owner.count);
-        state.owners.push(Owner { first, count, woken: Vec::new(), gone: false });
-        first
-    }
-
-    /// Maximum number of stripes, or areas of a mirror, that a request touches.
-    fn most_stripes(&self, bytes: u64) -> u64 {
-        let data = u64::from(if self.spec.raid == Raid::Raid5 { self.legs - 1 } else { 1 });
-        bytes.saturating_sub(1) / (self.spec.chunk_bytes * data) + 2
-    }
-
-    /// Extra memory for a request of this size. At both ends, rows are read and written. Between them, whole
-    /// stripes are written, or read with a leg missing.
-    fn work_bytes(&self, bytes: u64) -> u64 {
-        let legs = u64::from(self.legs);
-        let whole = self.most_stripes(bytes).saturating_sub(2) * self.spec.chunk_bytes;
-        legs * (4 * bytes.min(self.spec.chunk_bytes) + whole)
-    }
-}
-
-impl State {
-    /// Moves those of `ready` that belong to the engine whose numbers start at `own` into `mine`, and passes
-    /// the others to their engines. Returns whether there were others.
-    fn hand_on(&mut self, mut ready: Vec<u32>, own: u32, mine: &mut Vec<u32>) -> bool {
-        let mut others = false;
-        while let Some(number) = ready.pop() {
-            let at = self.owners.partition_point(|owner| owner.first <= number) - 1;
-            let owner = &mut self.owners[at];
-            if owner.gone {
-                // Its engine is gone and cannot start it, so the requests behind it continue.
-                ready.extend(self.volume.release(number));
-            } else if owner.first == own {
-                mine.push(number - own);
-            } else {
-                owner.woken.push(number);
-                others = true;
-            }
-        }
-        others
-    }
-}
-
-/// State of a slot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Doing {
-    #[default]
-    Nothing,
-    /// Waits for requests on its stripes.
-    Waits,
-    /// Runs a request.
-    Request,
-    /// Runs a step of the rebuild.
-    Step,
-    /// Flushes all legs.
-    Flush,
-}
-
-#[derive(Debug)]
-struct Slot {
-    doing: Doing,
-    request: Request,
-    /// The request's own memory.
-    memory: *mut u8,
-    plan: Plan,
-    sums: Combinations,
-    /// Where the memory of each piece begins in the slot's work area.
-    begins: Vec<usize>,
-    stage: usize,
-    /// Transfers of the stage that are not finished.
-    left: u32,
-    /// The first error.
-    error: i32,
-    /// Bytes that transfers failed to move.
-    missing: u64,
-}
-
-/// A transfer in flight.
-#[derive(Clone, Copy, Debug, Default)]
-struct OnItsWay {
-    slot: u32,
-    bytes: u32,
-}
-
-/// A transfer that waits for a tag.
-#[derive(Clone, Copy, Debug)]
-struct Queued {
-    slot: u32,
-    transfer: Transfer,
-}
 
 /// An engine that combines all files of its setup into an array.
 #[derive(Debug)]
@@ -249,24 +90,12 @@ impl<T: Transport> OpenEngine for Array<T> {
         let most = u64::from(depth).saturating_mul(pieces).min(room.into()) as u32;
         let most = most.max(depth.min(room));
         let setup = &Setup { work_bytes: work, ..setup.clone() };
-        let slot = || Slot {
-            doing: Doing::Nothing,
-            request: Request { offset: 0, bytes: 0, op: OpKind::Read },
-            memory: std::ptr::null_mut(),
-            plan: Plan::default(),
-            sums: Combinations::default(),
-            begins: Vec::new(),
-            stage: 0,
-            left: 0,
-            error: 0,
-            missing: 0,
-        };
         Ok(Self {
             direct: Direct::open_for(setup, most)?,
             first: shared.join(depth),
             shared,
             steps: setup.rebuilds,
-            slots: (0..depth).map(|_| slot()).collect(),
+            slots: (0..depth).map(|_| Slot::new()).collect(),
             on_their_way: vec![OnItsWay::default(); most as usize],
             free_tags: (0..most).rev().collect(),
             queue: VecDeque::new(),

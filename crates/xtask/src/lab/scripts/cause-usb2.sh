@@ -1,0 +1,4 @@
+load /dev/sda --rw randread --bs 4k --rate-iops 20 --arrival poisson
+watch_it small /dev/sda
+load /dev/sda --rw read --bs 1m --iodepth 4
+watch_it full /dev/sda
