@@ -160,12 +160,17 @@ pub(crate) fn refuse_others(files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
 /// Words that mark a text whose disk data may come late: a scrape, a log of several tools.
 const LATE: [&str; 4] = ["# HELP", "# TYPE", "avg-cpu", "Linux "];
 
-/// Whether a file with these first bytes may be a recording. A text file is read completely, because the data
-/// can start anywhere in it. A pipe may never end, so its first bytes must contain a known word.
+/// Whether a file with these first bytes may be a recording. A file of a known format is read completely even if
+/// some of its bytes are damaged: the first bytes alone would give a verdict on a part of the time. A text file
+/// is read completely, because the data can start anywhere in it. A pipe may never end, so its first bytes must
+/// contain a known word.
 fn may_be_recording(head: &[u8], is_file: bool) -> bool {
     let text = String::from_utf8_lossy(head);
     let is_late = || LATE.iter().any(|word| text.contains(word));
-    FileForm::of(head) != FileForm::Other || is_late() || (is_file && import::is_text(head))
+    import::detect(head).is_ok()
+        || FileForm::of(head) != FileForm::Other
+        || is_late()
+        || (is_file && import::is_text(head))
 }
 
 /// Whether a word is a file, an id in the database, or else a device.

@@ -134,11 +134,13 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     detect_text(&decode::text(bytes))
 }
 
-/// Whether these first bytes are text, in any supported encoding.
+/// Whether these first bytes are text, in any supported encoding. Only the control characters of ASCII occur
+/// in no text: the bytes 0x80 to 0x9f are letters in some code pages.
 #[must_use]
 pub fn is_text(head: &[u8]) -> bool {
     let text = decode::text(head);
-    let odd = |letter: char| letter.is_control() && !letter.is_whitespace() && letter != '\u{1b}';
+    let odd =
+        |letter: char| letter.is_ascii_control() && !letter.is_whitespace() && letter != '\u{1b}';
     !text.is_empty() && !text.contains(odd)
 }
 
