@@ -16,6 +16,7 @@ use host::target;
 use import::{Format, Options, parse_moment, parse_utc_offset};
 use record::{Nanos, Observation, quoted};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 use store::LAST;
 
 /// Minimum length of an abbreviated id.
@@ -35,7 +36,7 @@ pub(crate) struct FormArgs {
     /// Time of a scrape that does not contain one; repeat it for each scrape, in order.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     timestamp: Vec<u64>,
-    /// The machine to import, if there are several: Prometheus' label instance.
+    /// The machine to import, if there are several: its name, or Prometheus' label instance.
     #[arg(long, value_name = "NAME")]
     pub(crate) instance: Option<String>,
 }
@@ -64,8 +65,14 @@ impl FormArgs {
             interval_ns: interval.map(|interval| interval.0),
             scrape_times_ns: self.timestamp.clone(),
             instance: self.instance.clone(),
+            now_ns: now_ns(),
         }
     }
+}
+
+fn now_ns() -> Option<u64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos()).ok()
 }
 
 /// Parses `+02:00`, `-0330` or `Z` into seconds.

@@ -71,8 +71,22 @@ const BINARY: [(&[u8], &str, &str); 7] = [
     (b"PK\x03\x04", "an archive", "unpack it with: unzip FILE"),
 ];
 
+/// How to save counters with PowerShell.
+const POWERSHELL: &str = "use: Get-Counter ... | Export-Counter -Path FILE.csv -FileFormat CSV, or \
+                          record with typeperf";
+
 /// Words of a related format, with its name and what to do.
-const RELATIVES: [(&[&str], &str, &str); 7] = [
+const RELATIVES: [(&[&str], &str, &str); 9] = [
+    (
+        &["PerformanceCounterSample"],
+        "output of Get-Counter and Export-Csv, which names objects instead of their values",
+        POWERSHELL,
+    ),
+    (
+        &["CookedValue", "Timestamp"],
+        "output of Get-Counter and Export-Csv, with one counter per line",
+        POWERSHELL,
+    ),
     (&["avg-cpu:"], "an iostat log without disks", RECORD),
     (
         &["# hostname;interval;timestamp"],
