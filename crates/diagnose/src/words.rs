@@ -2,7 +2,7 @@
 //! same in each sentence: a difference beyond the intervals, and large enough to matter.
 
 pub(crate) use record::format_share as percent;
-use record::{CacheMode, ComparedCondition, Estimate, Workload, format_bytes};
+use record::{CacheMode, ComparedCondition, Estimate, OpKind, Workload, format_bytes};
 
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
@@ -20,6 +20,14 @@ pub(crate) fn of_largest(share: f64) -> String {
         format!("{} of the maximum", percent(share))
     } else {
         format!("above the profile's predicted maximum ({} of that)", percent(share))
+    }
+}
+
+/// `Reads`, `Writes`: an operation at the beginning of a sentence.
+pub(crate) fn capitalized(op: OpKind) -> &'static str {
+    match op {
+        OpKind::Read => "Reads",
+        OpKind::Write => "Writes",
     }
 }
 

@@ -15,6 +15,7 @@ use host::target;
 use import::{Format, Options, parse_moment, parse_utc_offset};
 use record::{DocumentKind, Nanos, Observation, SavedDocument, quoted};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 use store::{LAST, Store, StoreError};
 
 /// Minimum length of an abbreviated id.
@@ -34,7 +35,7 @@ pub(crate) struct FormArgs {
     /// Time of a scrape that does not contain one; repeat it for each scrape, in order.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     timestamp: Vec<u64>,
-    /// The machine to import, if there are several: Prometheus' label instance.
+    /// The machine to import, if there are several: its name, or Prometheus' label instance.
     #[arg(long, value_name = "NAME")]
     pub(crate) instance: Option<String>,
 }
@@ -62,8 +63,14 @@ impl FormArgs {
             interval_ns: interval.map(|interval| interval.0),
             scrape_times_ns: self.timestamp.clone(),
             instance: self.instance.clone(),
+            now_ns: now_ns(),
         }
     }
+}
+
+fn now_ns() -> Option<u64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    u64::try_from(since.as_nanos()).ok()
 }
 
 /// Parses `+02:00`, `-0330` or `Z` into seconds.
@@ -183,12 +190,17 @@ pub(crate) fn refuse_others(files: &[(String, Vec<u8>)]) -> anyhow::Result<()> {
 /// Words that mark a text whose disk data may come late: a scrape, a log of several tools.
 const LATE: [&str; 4] = ["# HELP", "# TYPE", "avg-cpu", "Linux "];
 
-/// Whether a file with these first bytes may be a recording. A text file is read completely, because the data
-/// can start anywhere in it. A pipe may never end, so its first bytes must contain a known word.
+/// Whether a file with these first bytes may be a recording. A file of a known format is read completely even if
+/// some of its bytes are damaged: the first bytes alone would give a verdict on a part of the time. A text file
+/// is read completely, because the data can start anywhere in it. A pipe may never end, so its first bytes must
+/// contain a known word.
 fn may_be_recording(head: &[u8], is_file: bool) -> bool {
     let text = String::from_utf8_lossy(head);
     let is_late = || LATE.iter().any(|word| text.contains(word));
-    FileForm::of(head) != FileForm::Other || is_late() || (is_file && import::is_text(head))
+    import::detect(head).is_ok()
+        || FileForm::of(head) != FileForm::Other
+        || is_late()
+        || (is_file && import::is_text(head))
 }
 
 /// Whether a word is a file, an id in the database, or else a device.

@@ -64,7 +64,7 @@ pub(crate) fn read(texts: &[(&str, &str)], options: &Options) -> Result<Observat
         return Err(ImportError::nothing(why, "record on the host, or echo 1 to queue/iostats"));
     }
     let stamps: Vec<Option<Stamp>> = dumps.iter().map(|(stamp, _)| stamp.clone()).collect();
-    let mut times = builder.times(&stamps, options.utc_offset_s, false);
+    let mut times = builder.times(&stamps, options.clock(), false);
     if let Some(length) = options.interval_ns.map(i128::from)
         && times.iter().all(Option::is_none)
     {

@@ -10,8 +10,8 @@ pub enum ImportError {
     /// The content matches no known format.
     #[error(
         "unknown file format ({0}); supported are iostat as text and JSON, sar -d, sadf -j, -d, -p \
-         and -x, /proc/diskstats, node_exporter's text, responses of Prometheus, telegraf's CSV, \
-         Windows CSV of PhysicalDisk and LogicalDisk, and halfpower's observations"
+         and -x, /proc/diskstats, node_exporter's text, responses of Prometheus, CSV of telegraf and \
+         collectd, Windows CSV of PhysicalDisk and LogicalDisk, and halfpower's observations"
     )]
     UnknownForm(&'static str),
     /// A known format, but of a related tool or without disks.
@@ -36,6 +36,16 @@ pub enum ImportError {
         /// Number of machines.
         count: usize,
         /// Names of the first few.
+        names: String,
+    },
+    /// No machine has the chosen name.
+    #[error(
+        "it contains {names}, but no machine {name}; use --instance with a name that it contains"
+    )]
+    NoSuchMachine {
+        /// The chosen name.
+        name: String,
+        /// Names of the machines in the file.
         names: String,
     },
     /// Files that cannot be read as recordings.

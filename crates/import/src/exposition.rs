@@ -33,7 +33,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Observation,
         scrapes(text, &mut builder, &mut dated);
     }
     let comments: Vec<Option<Stamp>> = dated.iter().map(|it| it.comment.clone()).collect();
-    let comments = builder.times(&comments, options.utc_offset_s, false);
+    let comments = builder.times(&comments, options.clock(), false);
     let mut by_time = BTreeMap::new();
     let mut last = None;
     for (index, (dated, comment)) in dated.into_iter().zip(comments).enumerate() {

@@ -71,8 +71,22 @@ const BINARY: [(&[u8], &str, &str); 7] = [
     (b"PK\x03\x04", "an archive", "unpack it with: unzip FILE"),
 ];
 
+/// How to save counters with PowerShell.
+const POWERSHELL: &str = "use: Get-Counter ... | Export-Counter -Path FILE.csv -FileFormat CSV, or \
+                          record with typeperf";
+
 /// Words of a related format, with its name and what to do.
-const RELATIVES: [(&[&str], &str, &str); 7] = [
+const RELATIVES: [(&[&str], &str, &str); 9] = [
+    (
+        &["PerformanceCounterSample"],
+        "output of Get-Counter and Export-Csv, which names objects instead of their values",
+        POWERSHELL,
+    ),
+    (
+        &["CookedValue", "Timestamp"],
+        "output of Get-Counter and Export-Csv, with one counter per line",
+        POWERSHELL,
+    ),
     (&["avg-cpu:"], "an iostat log without disks", RECORD),
     (
         &["# hostname;interval;timestamp"],
@@ -134,11 +148,13 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     detect_text(&decode::text(bytes))
 }
 
-/// Whether these first bytes are text, in any supported encoding.
+/// Whether these first bytes are text, in any supported encoding. Only the control characters of ASCII occur
+/// in no text: the bytes 0x80 to 0x9f are letters in some code pages.
 #[must_use]
 pub fn is_text(head: &[u8]) -> bool {
     let text = decode::text(head);
-    let odd = |letter: char| letter.is_control() && !letter.is_whitespace() && letter != '\u{1b}';
+    let odd =
+        |letter: char| letter.is_ascii_control() && !letter.is_whitespace() && letter != '\u{1b}';
     !text.is_empty() && !text.contains(odd)
 }
 

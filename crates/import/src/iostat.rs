@@ -89,7 +89,7 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
     let given = options.interval_ns.map(i128::from);
     if run.reports.iter().any(|report| report.stamp.is_some()) {
         let stamps: Vec<Option<Stamp>> = run.reports.iter().map(|it| it.stamp.clone()).collect();
-        let times = builder.times(&stamps, options.utc_offset_s, false);
+        let times = builder.times(&stamps, options.clock(), false);
         let given = given.or(run.interval);
         let of_day = |stamp: &Stamp| matches!(stamp, Stamp::Counted(ns) if *ns < 1_000 * DAY_NS);
         builder.begin_assumed |= stamps.iter().flatten().all(of_day);
@@ -105,7 +105,7 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
     // Reports without times follow each other from the date on.
     let midnight = run.date.as_ref().and_then(|date| Stamp::parse(&format!("{date} 00:00:00")));
     let begin = match midnight {
-        Some(midnight) => builder.times(&[Some(midnight)], options.utc_offset_s, false)[0],
+        Some(midnight) => builder.times(&[Some(midnight)], options.clock(), false)[0],
         None => None,
     };
     let begin = builder.following(begin.unwrap_or(0));

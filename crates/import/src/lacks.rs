@@ -10,8 +10,25 @@ use record::{Figure, Finding, FindingCode, Interval, Observation, OpInterval, Se
 /// coarse: the tolerance of the verdict `slow` has this size.
 const COARSE: f64 = 0.1;
 
-/// A figure that conclusions need, and the conclusions that need it.
+/// A figure that conclusions need.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lack {
+    Rate,
+    Latencies,
+    Directions,
+    LatencyOfEach,
+    Bytes,
+    BusyShare,
+    Concurrency,
+    InFlight,
+}
+
+/// The names that a tool has for missing figures.
+pub(crate) type Names = [(Lack, &'static str)];
+
+/// A figure with the conclusions that need it.
 struct Need {
+    lack: Lack,
     figure: fn(&Interval) -> Option<Figure>,
     name: &'static str,
     lost: &'static str,
@@ -22,23 +39,33 @@ fn needed(op: &OpInterval, figure: Option<Figure>) -> Option<Figure> {
     figure.or_else(|| op.per_s.filter(|rate| rate.value == 0.0))
 }
 
+/// The latency of all requests: from the source, or the mean queue depth divided by the rate (Little's law).
+fn latency(interval: &Interval) -> Option<Figure> {
+    let all = &interval.all;
+    needed(all, all.latency_ns.or_else(|| interval.concurrency.filter(|_| all.per_s.is_some())))
+}
+
 const NEEDS: [Need; 8] = [
     Need {
+        lack: Lack::Rate,
         figure: |it| it.all.per_s,
         name: "the rate of requests",
         lost: "saturation, and every verdict that depends on it",
     },
     Need {
-        figure: |it| needed(&it.all, it.all.latency_ns),
+        lack: Lack::Latencies,
+        figure: latency,
         name: "latencies",
         lost: "the verdicts slow and overloaded (only saturation can be judged)",
     },
     Need {
+        lack: Lack::Directions,
         figure: |it| it.read.per_s.or(it.write.per_s),
         name: "reads and writes separately",
         lost: "the mix (expected latencies use a mix estimated from the bytes)",
     },
     Need {
+        lack: Lack::LatencyOfEach,
         figure: |it| {
             needed(&it.read, it.read.latency_ns).and(needed(&it.write, it.write.latency_ns))
         },
@@ -46,29 +73,38 @@ const NEEDS: [Need; 8] = [
         lost: "whether reads or writes are slow",
     },
     Need {
+        lack: Lack::Bytes,
         figure: |it| it.all.bytes_per_s,
         name: "bytes",
-        lost: "request sizes (so larger requests look like a slower disk)",
+        lost: "request sizes, and the verdicts slow and overloaded (the expected latency depends on \
+               the size)",
     },
     Need {
+        lack: Lack::BusyShare,
         figure: |it| it.busy_share,
         name: "the busy share",
         lost: "service and queue latency by the utilization law",
     },
     Need {
+        lack: Lack::Concurrency,
         figure: |it| it.concurrency,
         name: "requests in flight",
         lost: "the position on the depth curve",
     },
     Need {
+        lack: Lack::InFlight,
         figure: |it| it.in_flight,
         name: "requests in flight at the end of an interval",
         lost: "hung requests (no value includes them until they end)",
     },
 ];
 
-/// The findings on missing, mixed or coarse figures.
-pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Finding> {
+/// The findings on missing, mixed or coarse figures. `names` are those of the source's tool.
+pub(crate) fn findings(
+    observation: &Observation,
+    names: &Names,
+    discards_mixed: u64,
+) -> Vec<Finding> {
     let intervals = &observation.intervals;
     let count = intervals.len() as f64;
     let mut findings = Vec::new();
@@ -88,15 +124,25 @@ pub(crate) fn findings(observation: &Observation, discards_mixed: u64) -> Vec<Fi
         }
     }
     // Without any latencies their split is missing too; it needs no second line.
-    let has = |wholly: &[&Need], name: &str| wholly.iter().any(|need| need.name == name);
-    if has(&wholly, NEEDS[1].name) || has(&wholly, NEEDS[2].name) {
-        wholly.retain(|need| need.name != NEEDS[3].name);
+    let has = |wholly: &[&Need], lack: Lack| wholly.iter().any(|need| need.lack == lack);
+    if has(&wholly, Lack::Latencies) || has(&wholly, Lack::Directions) {
+        wholly.retain(|need| need.lack != Lack::LatencyOfEach);
     }
+    let computed = intervals.iter().all(|it| it.all.latency_ns.is_none());
     for need in wholly {
-        let severity = if need.name == NEEDS[7].name { Severity::Info } else { Severity::Warning };
-        let claim =
-            format!("the source does not report {}; not available: {}", need.name, need.lost);
-        let finding = Finding::new(FindingCode::FiguresMissing, severity, claim, "");
+        let severity = if need.lack == Lack::InFlight { Severity::Info } else { Severity::Warning };
+        let name = names.iter().find(|(lack, _)| *lack == need.lack).map(|(_, name)| *name);
+        let mut claim = match name {
+            Some(name) => format!("the file lacks {name}: it does not report {}; ", need.name),
+            None => format!("the source does not report {}; ", need.name),
+        };
+        if need.lack == Lack::LatencyOfEach && computed {
+            claim += "the latency of all requests is computed, as the mean queue depth divided by \
+                      the rate of requests (Little's law); ";
+        }
+        claim += &format!("not available: {}", need.lost);
+        let remedy = name.map_or("", |_| "add these counters and record again");
+        let finding = Finding::new(FindingCode::FiguresMissing, severity, claim, remedy);
         findings.push(finding.with("intervals", count, ""));
     }
     if observation.contexts.iter().all(|it| it.io_some_share.is_none()) {

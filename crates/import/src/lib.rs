@@ -56,6 +56,7 @@ pub use format::{Format, detect, is_text};
 pub use moment::{parse_moment, parse_utc_offset};
 pub use prometheus::{RangeQuery, matcher, range_target};
 
+use moment::Clock;
 use record::Observation;
 use std::borrow::Cow;
 
@@ -70,6 +71,23 @@ pub struct Options {
     pub scrape_times_ns: Vec<u64>,
     /// The machine to import, if a source contains several.
     pub instance: Option<String>,
+    /// The present time, nanoseconds since 1970-01-01 UTC: an ambiguous date is hardly in the future.
+    pub now_ns: Option<u64>,
+}
+
+impl Options {
+    pub(crate) fn clock(&self) -> Clock {
+        Clock { utc_offset_s: self.utc_offset_s, now_ns: self.now_ns }
+    }
+
+    /// The part of an id that comes from the user's options. The time of the import is not one of them.
+    fn identity(&self) -> String {
+        let Self { utc_offset_s, interval_ns, scrape_times_ns, instance, now_ns: _ } = self;
+        format!(
+            "Options {{ utc_offset_s: {utc_offset_s:?}, interval_ns: {interval_ns:?}, \
+             scrape_times_ns: {scrape_times_ns:?}, instance: {instance:?} }}"
+        )
+    }
 }
 
 /// A decoded file.
@@ -130,14 +148,34 @@ fn read_named(
     let mut observations = Vec::new();
     for (format, names, texts) in &forms {
         let read = read_texts(*format, names, texts, options);
+        let read = read.and_then(|read| match &options.instance {
+            // Its reader selects the series of the machine.
+            Some(name) if *format != Format::Prometheus => of_machine(read, name),
+            _ => Ok(read),
+        });
         observations.extend(read.map_err(|cause| failed(names, cause))?);
     }
     let content = record::hex_digest_of(files.iter().map(|(_, bytes)| bytes));
     let without_id = observations.iter_mut().enumerate().filter(|(_, it)| it.id.is_empty());
     for (place, observation) in without_id {
-        observation.id = record::hex_digest(&format!("{place} {options:?} {format:?} {content}"));
+        let options = options.identity();
+        observation.id = record::hex_digest(&format!("{place} {options} {format:?} {content}"));
     }
     Ok(observations)
+}
+
+/// The observations of the machine with this name.
+///
+/// # Errors
+/// If there are none.
+fn of_machine(mut read: Vec<Observation>, name: &str) -> Result<Vec<Observation>, ImportError> {
+    let host = |one: &Observation| one.host.clone().unwrap_or_else(|| "an unnamed machine".into());
+    let names: Vec<String> = read.iter().map(host).collect();
+    read.retain(|one| one.host.as_ref().is_some_and(|host| host.eq_ignore_ascii_case(name)));
+    if read.is_empty() {
+        return Err(ImportError::NoSuchMachine { name: name.to_owned(), names: names.join(", ") });
+    }
+    Ok(read)
 }
 
 fn read_texts(

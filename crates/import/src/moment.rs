@@ -1,14 +1,15 @@
 //! Parses points in time as tools print them.
 //!
 //! A time in a locale's format shows neither its zone nor whether the day or the month comes first. So the
-//! order is decided over all times of a file: an order in which every date exists, and of two such orders
-//! the one with the smaller distances between times, because recordings are shorter than years. Assumptions
-//! are reported. Rejected: a time-zone database (a file that says `CEST` says it to one reader only; the
+//! order is decided over all times of a file: an order in which every date exists; with dots, day first; of
+//! two such orders the one with the smaller distances between times, because recordings are shorter than
+//! years; the one that is not in the future. Assumptions are reported. Rejected: a time-zone database (a file that says `CEST` says it to one reader only; the
 //! offset can be given by a flag), and reading each time by itself (a recording would jump by months at the
 //! twelfth of each).
 
 use jiff::civil::Date;
 use jiff::tz::Offset;
+use std::cmp::Ordering;
 
 pub(crate) const SECOND_NS: i128 = 1_000_000_000;
 /// Plausible years.
@@ -24,11 +25,30 @@ pub(crate) enum Stamp {
     Printed {
         /// The three numbers of the date in their order.
         date: [i64; 3],
-        year_first: bool,
+        form: DateForm,
         of_day_ns: i128,
         /// Seconds ahead of UTC, if stated.
         offset_s: Option<i64>,
     },
+}
+
+/// How a date is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DateForm {
+    /// The year comes first, then month and day.
+    YearFirst,
+    /// With dots: where dates have dots, the day comes first.
+    Dotted,
+    /// As Windows writes counter logs in every language: `MM/DD/YYYY` and milliseconds.
+    CounterLog,
+    Other,
+}
+
+/// The order of day and month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DateOrder {
+    MonthFirst,
+    DayFirst,
 }
 
 /// Assumptions about the times of a file.
@@ -36,15 +56,24 @@ pub(crate) enum Stamp {
 pub(crate) struct Assumed {
     /// Neither the file nor the user states a zone: UTC is assumed.
     pub(crate) zone: bool,
-    /// Day and month are ambiguous: month first is assumed.
-    pub(crate) month_first: bool,
+    /// Day and month are ambiguous: this order is assumed.
+    pub(crate) order: Option<DateOrder>,
+}
+
+/// Facts about time that are not in a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Clock {
+    /// Seconds ahead of UTC, for times without a zone.
+    pub(crate) utc_offset_s: Option<i64>,
+    /// The present time, nanoseconds since 1970-01-01 UTC.
+    pub(crate) now_ns: Option<u64>,
 }
 
 /// Parses one point in time; returns nanoseconds since 1970-01-01 UTC. Without a zone it is in UTC.
 #[must_use]
 pub fn parse_moment(text: &str) -> Option<u64> {
     let stamp = Stamp::parse(text)?;
-    let (times, _) = moments(&[Some(stamp)], None, false);
+    let (times, _) = moments(&[Some(stamp)], Clock::default(), false);
     times[0].and_then(|time| u64::try_from(time).ok())
 }
 
@@ -85,24 +114,29 @@ impl Stamp {
         let nanos = fraction.map_or(0, Group::as_fraction_ns);
         let zone = &rest[usize::from(fraction.is_some())..];
         let seconds = hour_value * 3_600 + minute.value * 60 + second.value;
+        let form = match (month.before, fraction) {
+            _ if year.text.len() == 4 => DateForm::YearFirst,
+            (".", _) => DateForm::Dotted,
+            ("/", Some(fraction)) if fraction.text.len() == 3 => DateForm::CounterLog,
+            _ => DateForm::Other,
+        };
         Some(Self::Printed {
             date: [year.value, month.value, day.value],
-            year_first: year.text.len() == 4,
+            form,
             of_day_ns: i128::from(seconds) * SECOND_NS + nanos,
             offset_s: offset(zone, &lower),
         })
     }
 
     /// The time, given the order of day and month.
-    fn at(&self, month_first: bool, utc_offset_s: Option<i64>) -> Option<i128> {
+    fn at(&self, order: DateOrder, utc_offset_s: Option<i64>) -> Option<i128> {
         match self {
             Self::Counted(ns) => Some(*ns),
-            Self::Printed { date, year_first, of_day_ns, offset_s } => {
-                let (year, month, day) = match (date, year_first, month_first) {
-                    ([year, month, day], true, _) | ([month, day, year], false, true) => {
-                        (*year, *month, *day)
-                    }
-                    ([day, month, year], false, false) => (*year, *month, *day),
+            Self::Printed { date, form, of_day_ns, offset_s } => {
+                let (year, month, day) = match (date, form, order) {
+                    ([year, month, day], DateForm::YearFirst, _)
+                    | ([month, day, year], _, DateOrder::MonthFirst)
+                    | ([day, month, year], _, DateOrder::DayFirst) => (*year, *month, *day),
                 };
                 // Two digits: POSIX assigns 69 to 99 to the last century.
                 let year = match year {
@@ -122,31 +156,53 @@ impl Stamp {
     }
 }
 
-/// The times of a file in nanoseconds since 1970-01-01 UTC, and the assumptions. `month_first` is for a
-/// format that always puts the month first.
+/// A recording may be this much later than the present time: zones differ by up to a day.
+const FUTURE_NS: i128 = 86_400 * SECOND_NS;
+
+/// The times of a file in nanoseconds since 1970-01-01 UTC, and the assumptions. `of_windows` is for a format
+/// whose own times always have the month first.
 pub(crate) fn moments(
     stamps: &[Option<Stamp>],
-    utc_offset_s: Option<i64>,
-    month_first: bool,
+    clock: Clock,
+    of_windows: bool,
 ) -> (Vec<Option<i128>>, Assumed) {
-    let read = |month_first: bool| -> Vec<Option<i128>> {
-        let at = |stamp: &Option<Stamp>| stamp.as_ref()?.at(month_first, utc_offset_s);
+    let read = |order: DateOrder| -> Vec<Option<i128>> {
+        let at = |stamp: &Option<Stamp>| stamp.as_ref()?.at(order, clock.utc_offset_s);
         stamps.iter().map(at).collect()
     };
-    let (month, day) = (read(true), read(false));
+    let (month, day) = (read(DateOrder::MonthFirst), read(DateOrder::DayFirst));
     let lost = |times: &[Option<i128>]| times.iter().filter(|time| time.is_none()).count();
     // Sum of the distances between neighbours; large if an order makes time jump.
     let way = |times: &[Option<i128>]| {
         let known: Vec<i128> = times.iter().flatten().copied().collect();
         known.windows(2).map(|pair| (pair[1] - pair[0]).abs()).sum::<i128>()
     };
-    let (for_month, for_day) = ((lost(&month), way(&month)), (lost(&day), way(&day)));
+    let future = |times: &[Option<i128>]| {
+        let last = times.iter().flatten().max().copied();
+        last.zip(clock.now_ns).is_some_and(|(last, now)| last > i128::from(now) + FUTURE_NS)
+    };
+    let all = |form: DateForm| {
+        let is_it = |stamp: &Stamp| matches!(stamp, Stamp::Printed { form: it, .. } if *it == form);
+        stamps.iter().flatten().all(is_it)
+    };
+    let less = |month: i128, day: i128| match month.cmp(&day) {
+        Ordering::Less => Some(DateOrder::MonthFirst),
+        Ordering::Equal => None,
+        Ordering::Greater => Some(DateOrder::DayFirst),
+    };
+    let certain = less(lost(&month) as i128, lost(&day) as i128)
+        .or((month == day || of_windows && all(DateForm::CounterLog))
+            .then_some(DateOrder::MonthFirst))
+        .or(all(DateForm::Dotted).then_some(DateOrder::DayFirst))
+        .or_else(|| less(way(&month), way(&day)));
+    let likely = || less(i128::from(future(&month)), i128::from(future(&day)));
+    let order = certain.or_else(likely).unwrap_or(DateOrder::MonthFirst);
     let no_zone = |stamp: &Stamp| matches!(stamp, Stamp::Printed { offset_s: None, .. });
     let assumed = Assumed {
-        zone: utc_offset_s.is_none() && stamps.iter().flatten().any(no_zone),
-        month_first: !month_first && for_month == for_day && month != day,
+        zone: clock.utc_offset_s.is_none() && stamps.iter().flatten().any(no_zone),
+        order: certain.is_none().then_some(order),
     };
-    (if for_day < for_month && !month_first { day } else { month }, assumed)
+    (if order == DateOrder::DayFirst { day } else { month }, assumed)
 }
 
 /// Seconds, or milliseconds, since 1970.

@@ -5,7 +5,7 @@
 //! intervals are sorted by time, and every omission or assumption becomes a finding.
 
 use crate::losses::{self, Counts};
-use crate::moment::{self, Assumed, SECOND_NS, Stamp};
+use crate::moment::{self, Assumed, Clock, DateOrder, SECOND_NS, Stamp};
 use crate::{ImportError, lacks};
 use record::{
     Context, DeviceFacts, Figure, Finding, FindingCode, ImpossibleFigures, Interval,
@@ -20,6 +20,8 @@ pub(crate) const SECTOR_BYTES: f64 = 512.0;
 /// Binary kilobyte, sysstat's `kB`.
 pub(crate) const KIB: f64 = 1_024.0;
 pub(crate) const MS: f64 = 1e6;
+/// How to avoid ambiguous dates.
+const ISO_DATES: &str = "use dates like 2026-05-12 (iostat, sar: S_TIME_FORMAT=ISO)";
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ObservationBuilder {
@@ -48,6 +50,8 @@ pub(crate) struct ObservationBuilder {
     pub(crate) only_since_boot: bool,
     /// Whether a host line precedes that average, as at the start of iostat.
     pub(crate) starts_with_host: bool,
+    /// The names that the source's tool has for figures that may be missing.
+    pub(crate) names: &'static lacks::Names,
     /// Whether the source has only sums over all disks.
     pub(crate) totals_only: bool,
     /// Whether the start time was assumed.
@@ -61,17 +65,17 @@ impl ObservationBuilder {
         Self { source, ..Self::default() }
     }
 
-    /// The times of a file, nanoseconds since 1970; `month_first` is for a format that always puts the
-    /// month first.
+    /// The times of a file, nanoseconds since 1970; `of_windows` is for a format whose own times always have
+    /// the month first.
     pub(crate) fn times(
         &mut self,
         stamps: &[Option<Stamp>],
-        utc_offset_s: Option<i64>,
-        month_first: bool,
+        clock: Clock,
+        of_windows: bool,
     ) -> Vec<Option<i128>> {
-        let (times, assumed) = moment::moments(stamps, utc_offset_s, month_first);
+        let (times, assumed) = moment::moments(stamps, clock, of_windows);
         self.assumed.zone |= assumed.zone;
-        self.assumed.month_first |= assumed.month_first;
+        self.assumed.order = self.assumed.order.or(assumed.order);
         times
     }
 
@@ -136,15 +140,22 @@ impl ObservationBuilder {
     ///
     /// # Errors
     /// If it has no interval. The error gives `nothing` as the reason and `remedy` as the advice.
-    pub(crate) fn finish(
+    pub(crate) fn finish(self, nothing: &str, remedy: &str) -> Result<Observation, ImportError> {
+        self.finish_or(|| ImportError::nothing(nothing, remedy))
+    }
+
+    /// Builds the observation.
+    ///
+    /// # Errors
+    /// If it has no interval: the impossible figures, or else `nothing`.
+    pub(crate) fn finish_or(
         mut self,
-        nothing: &str,
-        remedy: &str,
+        nothing: impl FnOnce() -> ImportError,
     ) -> Result<Observation, ImportError> {
         if self.intervals.is_empty() {
             return Err(match self.impossible.finding() {
                 Some(finding) => ImportError::nothing(finding.claim, finding.remedy),
-                None => ImportError::nothing(nothing, remedy),
+                None => nothing(),
             });
         }
         let names = distinct(self.intervals.iter().map(|interval| interval.device.as_str()));
@@ -186,7 +197,7 @@ impl ObservationBuilder {
             .extend(doubt.map(|doubt| losses::busy_doubtful(&doubt, observation.devices.len())));
         findings.extend(losses::damage(&self.counts));
         findings.extend(assumed_times);
-        findings.extend(lacks::findings(&observation, self.counts.discards_mixed));
+        findings.extend(lacks::findings(&observation, self.names, self.counts.discards_mixed));
         findings.extend(lacks::without_stuck_counts(&mut observation));
         observation.findings = findings;
         record::doubt_busy_counters(&mut observation);
@@ -225,9 +236,15 @@ impl ObservationBuilder {
                 "use --utc-offset +HH:MM",
             ),
             (
-                self.assumed.month_first,
+                self.assumed.order == Some(DateOrder::MonthFirst),
                 "day and month are ambiguous: the month is assumed to come first",
-                "record with S_TIME_FORMAT=ISO",
+                ISO_DATES,
+            ),
+            (
+                self.assumed.order == Some(DateOrder::DayFirst),
+                "day and month are ambiguous: the day is assumed to come first, because the other \
+                 order gives a time in the future",
+                ISO_DATES,
             ),
             (
                 self.lengths_given,

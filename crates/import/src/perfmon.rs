@@ -3,23 +3,21 @@
 //! The two objects are two layers: requests to disks, and requests to the volumes above them. A volume
 //! (`C:`) is a part of the disk whose instance names it (`0 C:`), or composed of the disks that do. Without
 //! PhysicalDisk it has no parent. A row covers the time since the previous row. Its time is that of the
-//! machine's clock, in the order of American dates whatever the language. relog and perfmon state the zone
-//! and its offset from UTC in the header; typeperf does not. The first row has no previous row: its rates
+//! machine's clock, in the order of American dates whatever the language, until a spreadsheet saves the file
+//! again. relog and perfmon state the zone and its offset from UTC in the header; typeperf does not. The first row has no previous row: its rates
 //! are blank or of unknown length, and it gives no interval. `_Total` is the sum of the others and is
 //! skipped, unless the file has nothing else.
 
-use crate::moment::Stamp;
+use crate::moment::{Clock, Stamp};
 use crate::number::Reading;
 use crate::observation_builder::{ObservationBuilder, distinct};
-use crate::perfmon_names::{self, Counter, Layer};
+use crate::perfmon_names::{self, Counter, Language, Layer};
 use crate::{ImportError, Options, Text, table};
 use record::{Figure, Interval, Observation, OpInterval};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SECOND: f64 = 1e9;
 const OBJECTS_SHOWN: usize = 3;
-const REMEDY: &str =
-    "record with: typeperf \"\\PhysicalDisk(*)\\*\" \"\\LogicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
 /// Name of the sum of all disks, in every language found so far.
 const TOTALS: [&str; 2] = ["_total", "_gesamt"];
 
@@ -39,13 +37,21 @@ struct Column {
 struct Block {
     /// Seconds ahead of UTC.
     offset_s: Option<i64>,
+    /// Number of fields in the header.
+    fields: usize,
     columns: Vec<Column>,
     rows: Vec<(Stamp, Vec<String>)>,
 }
 
-/// Counters in the headers that are not read.
+/// Parts of the files that are not read, and the language.
 #[derive(Default)]
 struct Others {
+    /// The language of the objects that are read.
+    language: Option<&'static Language>,
+    /// Rows without quotes that have another number of fields than their header.
+    misfits: u64,
+    /// Rows that begin with no time.
+    timeless: u64,
     objects: BTreeSet<String>,
     foreign: Option<&'static str>,
     unknown: BTreeSet<String>,
@@ -69,13 +75,14 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     if hosts.is_empty() {
         return Err(no_columns(&others));
     }
+    builder.names = others.language.map_or(&[], |language| language.figures);
     let observation = |host: &&str| {
         let mut builder = builder.clone();
         builder.host = Some((*host).to_owned()).filter(|host| !host.is_empty());
         for block in &blocks {
             add(block, host, &mut builder, options);
         }
-        let mut observation = builder.finish("fewer than two rows have times", REMEDY)?;
+        let mut observation = builder.finish_or(|| without_rows(&others))?;
         relate(&mut observation, |device| {
             columns()
                 .any(|it| it.layer == Layer::Logical && it.host == *host && it.device == device)
@@ -112,32 +119,68 @@ fn relate(observation: &mut Observation, is_volume: impl Fn(&str) -> bool) {
 }
 
 fn no_columns(others: &Others) -> ImportError {
-    let english = "record on a system in English, or rename the counters in the first line";
+    let rename = "in another language, rename the objects and counters in the first line to the \
+                  English names";
+    let by_language = || format!("{}; {rename}", perfmon_names::remedies());
     let list = |names: &BTreeSet<String>| {
         names.iter().take(OBJECTS_SHOWN).cloned().collect::<Vec<_>>().join(", ")
     };
     let (why, remedy) = if let Some(language) = others.foreign {
-        (format!("the counters have {language} names, which are not supported"), english)
+        let why = format!("the counters have {language} names, which are not supported");
+        (why, format!("record on a system in English, or {rename}"))
     } else if !others.unknown.is_empty() {
-        (
-            format!(
-                "no counter is a known counter of PhysicalDisk or LogicalDisk ({})",
-                list(&others.unknown)
-            ),
-            english,
-        )
+        let why = format!(
+            "no counter is a known counter of PhysicalDisk or LogicalDisk ({})",
+            list(&others.unknown)
+        );
+        (why, by_language())
     } else if others.objects.is_empty() {
-        ("the header contains no counters".to_owned(), REMEDY)
+        ("the header contains no counters".to_owned(), perfmon_names::remedies())
     } else {
-        (
-            format!(
-                "it contains only objects other than PhysicalDisk and LogicalDisk: {}",
-                list(&others.objects)
-            ),
-            REMEDY,
-        )
+        let why = format!(
+            "it contains no objects with the English, German or French names of PhysicalDisk and \
+             LogicalDisk: {}",
+            list(&others.objects)
+        );
+        (why, by_language())
     };
     ImportError::nothing(why, remedy)
+}
+
+/// The error for a file whose rows give no interval.
+fn without_rows(others: &Others) -> ImportError {
+    let original = "use the file that Windows wrote, not one that a spreadsheet saved";
+    let remedy = others.language.map_or_else(perfmon_names::remedies, Language::remedy);
+    match (others.misfits, others.timeless) {
+        (0, 0) => ImportError::nothing("fewer than two rows have times", remedy),
+        (0, _) => ImportError::nothing(
+            "fewer than two rows begin with a date and a time of day to the second, which \
+             spreadsheets shorten when they save a file",
+            original,
+        ),
+        _ => ImportError::nothing(
+            "the rows have more or fewer fields than the header, as if numbers had decimal commas \
+             and commas also separated them",
+            original,
+        ),
+    }
+}
+
+/// The separator of a header: the character before its first counter path.
+fn separator(header: &str) -> char {
+    let before = header.split_once('\\').map_or("", |(before, _)| before);
+    let last = before.trim_end_matches('"').chars().last();
+    last.filter(|mark| [',', ';', '\t'].contains(mark)).unwrap_or(',')
+}
+
+/// The fields of a line. A spreadsheet that expects another separator takes a line for a single field, and
+/// quotes it again when it saves the file.
+fn fields(line: &str, mark: char) -> Option<Vec<String>> {
+    let fields = table::fields(line, mark)?;
+    match fields.as_slice() {
+        [one] if one.contains('"') => table::fields(one, mark),
+        _ => Some(fields),
+    }
 }
 
 /// The headers of a file with their rows.
@@ -146,23 +189,30 @@ fn take_blocks(text: &str, builder: &mut ObservationBuilder, others: &mut Others
     let mut mark = ',';
     for line in text.lines() {
         let line = line.trim_matches(['\r', '\u{feff}', '\0']);
-        if line.contains("(PDH-") && line.contains("SV 4.0)") {
-            mark = table::mark_after_quotes(line);
-            match table::fields(line, mark) {
+        if line.contains("(PDH-") && line.contains("SV 4") {
+            mark = separator(line);
+            match fields(line, mark) {
                 Some(fields) => blocks.push(header(&fields, builder, others)),
                 None => builder.counts.faults += 1,
             }
             continue;
         }
-        // typeperf prints messages above and below its table.
-        let Some(block) = blocks.last_mut().filter(|_| line.trim_start().starts_with('"')) else {
+        // typeperf prints messages above and below its table. A spreadsheet saves rows without quotes.
+        let quoted = line.trim_start().starts_with('"');
+        let is_row = quoted || line.trim_start().starts_with(|it: char| it.is_ascii_digit());
+        let Some(block) = blocks.last_mut().filter(|_| is_row) else { continue };
+        let needed = block.columns.iter().map(|column| column.field + 1).max().unwrap_or(0);
+        let Some(fields) = fields(line, mark) else {
+            builder.counts.faults += 1;
             continue;
         };
-        let needed = block.columns.iter().map(|column| column.field + 1).max().unwrap_or(0);
-        let row = table::fields(line, mark).filter(|fields| fields.len() >= needed);
-        let row = row.and_then(|fields| Some((Stamp::parse(fields.first()?)?, fields)));
-        match row {
-            Some(row) => block.rows.push(row),
+        // Without quotes, a decimal comma would shift the values to other columns.
+        let fits = fields.len() >= needed && (quoted || fields.len() == block.fields);
+        let stamp = fields.first().and_then(|first| Stamp::parse(first));
+        others.misfits += u64::from(!quoted && !fits);
+        others.timeless += u64::from(stamp.is_none());
+        match stamp.filter(|_| fits) {
+            Some(stamp) => block.rows.push((stamp, fields)),
             None => builder.counts.faults += 1,
         }
     }
@@ -179,7 +229,8 @@ fn header(fields: &[String], builder: &mut ObservationBuilder, others: &mut Othe
         let Some((host, object, instance, name)) = parts(path) else { continue };
         others.objects.insert(object.to_owned());
         others.foreign = others.foreign.or(perfmon_names::foreign(object));
-        let Some(layer) = perfmon_names::layer(object) else { continue };
+        let Some((layer, language)) = perfmon_names::layer(object) else { continue };
+        others.language = others.language.or(Some(language));
         let Some(counter) = perfmon_names::counter(name) else {
             others.unknown.insert(name.to_owned());
             continue;
@@ -199,7 +250,8 @@ fn header(fields: &[String], builder: &mut ObservationBuilder, others: &mut Othe
         let (host, device) = (host.to_owned(), instance.to_owned());
         columns.push(Column { field, layer, host, device, counter });
     }
-    Block { offset_s: bias.map(|minutes| -60 * minutes), columns, rows: Vec::new() }
+    let offset_s = bias.map(|minutes| -60 * minutes);
+    Block { offset_s, fields: fields.len(), columns, rows: Vec::new() }
 }
 
 /// Machine, object, instance and counter of `\\HOST\Object(instance)\Counter`.
@@ -216,8 +268,8 @@ fn parts(path: &str) -> Option<(&str, &str, &str, &str)> {
 fn add(block: &Block, host: &str, builder: &mut ObservationBuilder, options: &Options) {
     let stamps: Vec<Option<Stamp>> =
         block.rows.iter().map(|(stamp, _)| Some(stamp.clone())).collect();
-    let offset_s = options.utc_offset_s.or(block.offset_s);
-    let times = builder.times(&stamps, offset_s, true);
+    let utc_offset_s = options.utc_offset_s.or(block.offset_s);
+    let times = builder.times(&stamps, Clock { utc_offset_s, ..options.clock() }, true);
     let mut last = None;
     for ((_, fields), time) in block.rows.iter().zip(times) {
         let Some(time) = time else {

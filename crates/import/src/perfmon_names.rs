@@ -7,6 +7,8 @@
 //! a mapping was rejected, because two counters with similar names would be exchanged silently. Names are
 //! compared without accents, blanks and case, because files use any code page.
 
+use crate::lacks::{Lack, Names};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Counter {
     /// Share of time without requests, per cent.
@@ -39,15 +41,60 @@ pub(crate) enum Layer {
     Logical,
 }
 
-/// Names of the objects, folded.
-const OBJECTS: [(&str, Layer); 6] = [
-    ("physicaldisk", Layer::Physical),
-    ("physikalischerdatentrger", Layer::Physical),
-    ("disquephysique", Layer::Physical),
-    ("logicaldisk", Layer::Logical),
-    ("logischerdatentrger", Layer::Logical),
-    ("disquelogique", Layer::Logical),
+/// A language whose names are known.
+pub(crate) struct Language {
+    name: &'static str,
+    /// Names of the objects of disks and of volumes.
+    objects: [&'static str; 2],
+    /// Names of the counters for the figures that conclusions need.
+    pub(crate) figures: &'static Names,
+}
+
+const LANGUAGES: [Language; 3] = [
+    Language {
+        name: "English",
+        objects: ["PhysicalDisk", "LogicalDisk"],
+        figures: &[
+            (Lack::Rate, "`Disk Reads/sec` and `Disk Writes/sec`"),
+            (Lack::Latencies, "`Avg. Disk sec/Read` and `Avg. Disk sec/Write`"),
+            (Lack::Directions, "`Disk Reads/sec` and `Disk Writes/sec`"),
+            (Lack::LatencyOfEach, "`Avg. Disk sec/Read` and `Avg. Disk sec/Write`"),
+            (Lack::Bytes, "`Disk Read Bytes/sec` and `Disk Write Bytes/sec`"),
+            (Lack::BusyShare, "`% Idle Time`"),
+            (Lack::InFlight, "`Current Disk Queue Length`"),
+        ],
+    },
+    Language {
+        name: "German",
+        objects: ["Physikalischer Datenträger", "Logischer Datenträger"],
+        figures: &[
+            (Lack::Rate, "`Lesevorgänge/s` and `Schreibvorgänge/s`"),
+            (Lack::Latencies, "`Mittlere Sek./Lesevorgänge` and `Mittlere Sek./Schreibvorgänge`"),
+            (Lack::Directions, "`Lesevorgänge/s` and `Schreibvorgänge/s`"),
+            (
+                Lack::LatencyOfEach,
+                "`Mittlere Sek./Lesevorgänge` and `Mittlere Sek./Schreibvorgänge`",
+            ),
+            (Lack::Bytes, "`Bytes gelesen/s` and `Bytes geschrieben/s`"),
+            (Lack::BusyShare, "`Leerlaufzeit (%)`"),
+            (Lack::InFlight, "`Aktuelle Warteschlangenlänge`"),
+        ],
+    },
+    Language {
+        name: "French",
+        objects: ["Disque physique", "Disque logique"],
+        figures: &[
+            (Lack::Rate, "`Lectures disque/s` and `Écritures disque/s`"),
+            (Lack::Latencies, "`Moyenne disque s/lecture` and `Moyenne disque s/écriture`"),
+            (Lack::Directions, "`Lectures disque/s` and `Écritures disque/s`"),
+            (Lack::LatencyOfEach, "`Moyenne disque s/lecture` and `Moyenne disque s/écriture`"),
+            (Lack::Bytes, "`Lectures disque, octets/s` and `Écritures disque, octets/s`"),
+            (Lack::BusyShare, "`% d'inactivité`"),
+            (Lack::InFlight, "`Taille de file d'attente du disque actuelle`"),
+        ],
+    },
 ];
+
 /// Names of the object in languages with unknown counter names, folded, and the language.
 const FOREIGN_OBJECTS: [(&str, &str); 4] = [
     ("discofsico", "Spanish or Portuguese"),
@@ -106,10 +153,33 @@ const COUNTERS: [(&str, Counter); 46] = [
     ("espartagess", Counter::Splits),
 ];
 
-/// The layer of an object; `None` if it is another object.
-pub(crate) fn layer(object: &str) -> Option<Layer> {
+/// The layer of an object, with the language of its name; `None` if it is another object.
+pub(crate) fn layer(object: &str) -> Option<(Layer, &'static Language)> {
     let object = folded(object);
-    OBJECTS.iter().find(|(name, _)| *name == object).map(|(_, layer)| *layer)
+    let is_it = |name: &str| folded(name) == object;
+    LANGUAGES.iter().find_map(|language| {
+        let at = language.objects.iter().position(|name| is_it(name))?;
+        Some(([Layer::Physical, Layer::Logical][at], language))
+    })
+}
+
+impl Language {
+    /// The command that records all counters. typeperf knows only the names in the language of its Windows.
+    pub(crate) fn command(&self) -> String {
+        let [disks, volumes] = self.objects;
+        format!("typeperf \"\\{disks}(*)\\*\" \"\\{volumes}(*)\\*\" -si 1 -f CSV -o FILE")
+    }
+
+    pub(crate) fn remedy(&self) -> String {
+        format!("record with: {}", self.command())
+    }
+}
+
+/// The advice for a file whose language is unknown: the command of each known language.
+pub(crate) fn remedies() -> String {
+    let commands: Vec<String> =
+        LANGUAGES.iter().map(|it| format!("on {} Windows: {}", it.name, it.command())).collect();
+    format!("record {}", commands.join("; "))
 }
 
 /// The language of this object name, if its counter names are unknown.
@@ -154,12 +224,12 @@ mod tests {
         }
         assert_eq!(counter("% Disk Time"), None);
         for name in ["PhysicalDisk", "Physikalischer Datenträger", "Disque physique"] {
-            assert_eq!(layer(name), Some(Layer::Physical), "{name}");
+            assert_eq!(layer(name).unwrap().0, Layer::Physical, "{name}");
         }
         for name in ["LogicalDisk", "Logischer Datenträger", "Disque logique"] {
-            assert_eq!(layer(name), Some(Layer::Logical), "{name}");
+            assert_eq!(layer(name).unwrap().0, Layer::Logical, "{name}");
         }
-        assert_eq!(layer("Processor"), None);
+        assert!(layer("Processor").is_none());
         assert_eq!(foreign("Disco físico"), Some("Spanish or Portuguese"));
     }
 
@@ -168,5 +238,17 @@ mod tests {
         let names: BTreeSet<&str> = COUNTERS.iter().map(|(name, _)| *name).collect();
         assert_eq!(names.len(), COUNTERS.len());
         assert!(COUNTERS.iter().all(|(name, _)| folded(name) == **name));
+    }
+    #[test]
+    fn names_in_advice_are_names_that_are_read() {
+        for language in &LANGUAGES {
+            let names = language.figures.iter().flat_map(|(_, names)| names.split('`'));
+            let mut read = 0;
+            for name in names.filter(|name| !name.trim().is_empty() && name.trim() != "and") {
+                assert!(counter(name).is_some(), "{}: {name}", language.name);
+                read += 1;
+            }
+            assert_eq!(read, 12, "{}", language.name);
+        }
     }
 }

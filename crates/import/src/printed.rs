@@ -123,8 +123,8 @@ pub(crate) fn interval_of(words: &[&str]) -> Option<i128> {
 
 pub(crate) fn days_later(stamp: Stamp, days: i128) -> Stamp {
     match stamp {
-        Stamp::Printed { date, year_first, of_day_ns, offset_s } => {
-            Stamp::Printed { date, year_first, of_day_ns: of_day_ns + days * DAY_NS, offset_s }
+        Stamp::Printed { date, form, of_day_ns, offset_s } => {
+            Stamp::Printed { date, form, of_day_ns: of_day_ns + days * DAY_NS, offset_s }
         }
         counted @ Stamp::Counted(_) => counted,
     }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     fn seconds(stamp: Option<Stamp>) -> Option<i128> {
-        let (times, _) = crate::moment::moments(&[stamp], None, false);
+        let (times, _) = crate::moment::moments(&[stamp], Default::default(), false);
         times[0].map(|ns| ns / SECOND_NS)
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn observations(
 ) -> Result<Vec<Observation>, ImportError> {
     let of_run = |run: &mut Run, builder: &mut ObservationBuilder| {
         let stamps: Vec<Option<Stamp>> = run.reports.iter().map(|it| it.stamp.clone()).collect();
-        let times = builder.times(&stamps, options.utc_offset_s, false);
+        let times = builder.times(&stamps, options.clock(), false);
         let lengths = run.reports.iter().map(|it| it.length);
         let spans: Vec<Span> = times
             .iter()

@@ -38,7 +38,7 @@ pub(crate) fn read(texts: &[Text<'_>], options: &Options) -> Result<Vec<Observat
     }
     let hosts = distinct(rows.iter().map(|row| row.host.as_str()));
     let stamps: Vec<Option<Stamp>> = rows.iter().map(|row| row.stamp.clone()).collect();
-    let times = first.times(&stamps, options.utc_offset_s, false);
+    let times = first.times(&stamps, options.clock(), false);
     let observation = |host: Option<&str>| {
         let mut builder = first.clone();
         builder.host = host.map(str::to_owned);

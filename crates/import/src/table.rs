@@ -15,15 +15,6 @@ pub(crate) fn fields(line: &str, mark: char) -> Option<Vec<String>> {
     Some(record.iter().map(str::to_owned).collect())
 }
 
-/// The separator of a header whose first field is quoted.
-pub(crate) fn mark_after_quotes(header: &str) -> char {
-    let behind = header.trim_start().strip_prefix('"').and_then(|rest| {
-        let (_, behind) = rest.split_once('"')?;
-        behind.chars().next()
-    });
-    behind.filter(|mark| [',', ';', '\t'].contains(mark)).unwrap_or(',')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -32,7 +23,5 @@ mod tests {
     fn marks_within_quotes_are_text() {
         assert_eq!(fields("a,\"b,\"\"c\"\"\",", ',').unwrap(), ["a", "b,\"c\"", ""]);
         assert_eq!(fields("\"a", ','), None);
-        assert_eq!(mark_after_quotes("\"x,y\";\"z\""), ';');
-        assert_eq!(mark_after_quotes("x"), ',');
     }
 }

@@ -112,7 +112,7 @@ fn of_host(
     builder.host = host;
     builder.counts.faults = faults;
     let stamps: Vec<Option<Stamp>> = rows.iter().map(|row| row.stamp.clone()).collect();
-    let times = builder.times(&stamps, options.utc_offset_s, false);
+    let times = builder.times(&stamps, options.clock(), false);
     let mut by_time: BTreeMap<i128, Scrape> = BTreeMap::new();
     for (row, time) in rows.into_iter().zip(times) {
         let Some(time) = time.filter(|time| *time >= 0) else {

@@ -153,6 +153,33 @@ fn a_damaged_file_is_read_with_a_finding_and_a_whole_one_without() {
 }
 
 #[test]
+fn a_file_in_any_code_page_or_with_damaged_bytes_is_read_to_its_end() {
+    const ROWS: usize = 3_000;
+    let counters = ["Lectures disque/s", "\u{90}critures disque/s", "Moyenne disque s/lecture"];
+    let path = |name: &&str| format!("\"\\\\H\\Disque physique(0 C:)\\{name}\"");
+    let header = counters.iter().map(path).collect::<Vec<_>>().join(",");
+    let mut text = format!("\"(PDH-CSV 4.0)\",{header}\r\n");
+    for second in 0..=ROWS {
+        let time = format!("10/10/2026 04:{:02}:{:02}.000", second / 60, second % 60);
+        text += &format!("\"{time}\",\"120\",\"60\",\"0.004\"\r\n");
+    }
+    assert!(text.len() > 2 * (64 << 10));
+    // In the code pages of consoles, 0x90 is a letter.
+    let letters: Vec<u8> = text.chars().map(|it| it as u8).collect();
+    let mut zeros = letters.clone();
+    let row = zeros.windows(6).position(|it| it == b"04:00:").unwrap();
+    zeros[row..row + 6].fill(0);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes, lost) in [("letters.csv", letters, 0), ("zeros.csv", zeros, 1)] {
+        std::fs::write(folder.path().join(name), bytes).unwrap();
+        let ended = halfpower_in(folder.path(), &format!("record --no-save --json {name}"));
+        let read = parsed(&ended.expect(0).stdout);
+        assert_eq!(read.intervals.len(), ROWS - lost, "{name}");
+        assert!(read.intervals.iter().all(|it| it.write.per_s.is_some()), "{name}");
+    }
+}
+
+#[test]
 fn what_cannot_be_imported_says_why_and_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {

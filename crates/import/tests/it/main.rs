@@ -6,3 +6,4 @@ mod forms;
 mod texts;
 mod tools;
 mod values;
+mod windows;
