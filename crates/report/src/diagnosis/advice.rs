@@ -76,7 +76,9 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
             let gain = gained(remedy).map(|gain| format!(", {gain}"));
             format!("{}{}", strategy_words(remedy.strategy), gain.unwrap_or_default())
         }
-        (None, verdict) if verdict.is_fine() && main.is_likely_trouble() => "measure more".to_owned(),
+        (None, verdict) if verdict.is_fine() && main.is_likely_trouble() => {
+            "measure more".to_owned()
+        }
         (None, Verdict::Healthy | Verdict::NotTheDisk) if gets_what_it_asks_for(main) => {
             "leave it alone".to_owned()
         }
