@@ -30,6 +30,7 @@ mod fleet_reader;
 mod followed_profiles;
 mod help;
 mod host_args;
+mod library;
 mod limits;
 mod manual;
 mod observing;

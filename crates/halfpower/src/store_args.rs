@@ -1,18 +1,16 @@
 //! The flags and the environment variable that locate the database of results.
 
 use crate::output::{self, Verdict};
-use crate::{fio_results, recognise};
 use anyhow::Context;
 use clap::Args;
 use diagnose::ProfileSet;
-use engine::input;
 use host::target::InUse;
 use plan::session::Driver;
-use record::{DocumentKind, Finding, Profile, SavedDocument};
+use record::{DocumentKind, Finding, Profile};
 use report::Story;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use store::{Library, Store, StoreError};
+use store::{Store, StoreError};
 
 /// Environment variable with the database's path, used without `--db`.
 const DB_VARIABLE: &str = "HALFPOWER_DB";
@@ -52,31 +50,6 @@ impl StoreArgs {
     /// Opens the database, which must exist.
     pub(crate) fn existing(&self) -> Result<Store, StoreError> {
         Store::open_existing(&self.file()?)
-    }
-
-    /// The saved documents and those in files, also results of fio.
-    pub(crate) fn library(&self) -> Result<Library, StoreError> {
-        Ok(Library::new(self.file()?).also_reading(fio_results::trials))
-    }
-
-    /// The documents of these kinds that the words name: ids, files, or - for standard input.
-    pub(crate) fn documents(
-        &self,
-        words: &[String],
-        kinds: &[DocumentKind],
-    ) -> anyhow::Result<Vec<SavedDocument>> {
-        let library = self.library()?;
-        let mut found = Vec::new();
-        for word in words {
-            found.extend(match word.as_str() {
-                input::STANDARD_INPUT => library.file(Path::new(word))?,
-                word => {
-                    recognise::expect(word, recognise::has_documents)?;
-                    library.named(word, kinds)?
-                }
-            });
-        }
-        Ok(found)
     }
 
     /// The saved profile of an id, the beginning of one, or "last".

@@ -1,11 +1,11 @@
 //! Parses points in time as tools print them.
 //!
 //! A time in a locale's format shows neither its zone nor whether the day or the month comes first. So the
-//! order is decided over all times of a file: an order in which every date exists; with dots, day first; of
-//! two such orders the one with the smaller distances between times, because recordings are shorter than
-//! years; the one that is not in the future. Assumptions are reported. Rejected: a time-zone database (a file that says `CEST` says it to one reader only; the
-//! offset can be given by a flag), and reading each time by itself (a recording would jump by months at the
-//! twelfth of each).
+//! order is decided over all times of a file: an order in which every date exists; with dots, the day first;
+//! of two such orders the one with the smaller distances between times, because recordings are shorter than
+//! years; the one that is not in the future. Assumptions are reported. Rejected: a time-zone database (a
+//! file that says `CEST` says it to one reader only; the offset can be given by a flag), and reading each
+//! time by itself (a recording would jump by months at the twelfth of each).
 
 use jiff::civil::Date;
 use jiff::tz::Offset;

@@ -4,9 +4,9 @@
 //! (`C:`) is a part of the disk whose instance names it (`0 C:`), or composed of the disks that do. Without
 //! PhysicalDisk it has no parent. A row covers the time since the previous row. Its time is that of the
 //! machine's clock, in the order of American dates whatever the language, until a spreadsheet saves the file
-//! again. relog and perfmon state the zone and its offset from UTC in the header; typeperf does not. The first row has no previous row: its rates
-//! are blank or of unknown length, and it gives no interval. `_Total` is the sum of the others and is
-//! skipped, unless the file has nothing else.
+//! again. relog and perfmon state the zone and its offset from UTC in the header; typeperf does not. The
+//! first row has no previous row: its rates are blank or of unknown length, and it gives no interval.
+//! `_Total` is the sum of the others and is skipped, unless the file has nothing else.
 
 use crate::moment::{Clock, Stamp};
 use crate::number::Reading;
@@ -48,7 +48,7 @@ struct Block {
 struct Others {
     /// The language of the objects that are read.
     language: Option<&'static Language>,
-    /// Rows without quotes that have another number of fields than their header.
+    /// Rows with fields without quotes that have another number of fields than their header.
     misfits: u64,
     /// Rows that begin with no time.
     timeless: u64,
@@ -198,18 +198,18 @@ fn take_blocks(text: &str, builder: &mut ObservationBuilder, others: &mut Others
             continue;
         }
         // typeperf prints messages above and below its table. A spreadsheet saves rows without quotes.
-        let quoted = line.trim_start().starts_with('"');
-        let is_row = quoted || line.trim_start().starts_with(|it: char| it.is_ascii_digit());
+        let is_row = line.trim_start().starts_with(|it: char| it == '"' || it.is_ascii_digit());
         let Some(block) = blocks.last_mut().filter(|_| is_row) else { continue };
         let needed = block.columns.iter().map(|column| column.field + 1).max().unwrap_or(0);
         let Some(fields) = fields(line, mark) else {
             builder.counts.faults += 1;
             continue;
         };
-        // Without quotes, a decimal comma would shift the values to other columns.
-        let fits = fields.len() >= needed && (quoted || fields.len() == block.fields);
+        // In a field without quotes, a decimal comma would shift the values to other columns.
+        let all_quoted = line.matches('"').count() >= 2 * fields.len();
+        let fits = fields.len() >= needed && (all_quoted || fields.len() == block.fields);
         let stamp = fields.first().and_then(|first| Stamp::parse(first));
-        others.misfits += u64::from(!quoted && !fits);
+        others.misfits += u64::from(!all_quoted && !fits);
         others.timeless += u64::from(stamp.is_none());
         match stamp.filter(|_| fits) {
             Some(stamp) => block.rows.push((stamp, fields)),

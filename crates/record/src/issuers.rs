@@ -260,6 +260,12 @@ impl IoGroup {
         self.kernel_thread && self.program == RELEASES
     }
 
+    /// Whether both are the same program of the same owner.
+    #[must_use]
+    pub fn is_same_program(&self, other: &Self) -> bool {
+        (&self.program, &self.owner) == (&other.program, &other.owner)
+    }
+
     /// Reads and writes per second.
     #[must_use]
     pub fn requests_per_s(&self) -> f64 {

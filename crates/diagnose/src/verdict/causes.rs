@@ -301,7 +301,8 @@ fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
 }
 
 fn neighbour(segment: &Segment<'_>) -> Option<Cause> {
-    let neighbour = segment.neighbour()?;
+    // A server whose one process flushes for the others is no neighbour of itself.
+    let neighbour = segment.neighbour().filter(|it| it.beside_programs)?;
     let claim = format!("{}.", segment.neighbour_told(&neighbour));
     let what = match neighbour.by {
         NeighbourBy::Flushes => "its share of the flushes",
@@ -357,7 +358,9 @@ fn small_sequential(segment: &Segment<'_>) -> Option<Cause> {
         format_bytes(bytes as u64)
     );
     let numbers = [("sequential", share, "share"), ("request size", bytes, "B")];
-    let small = share >= STREAM_SHARE && bytes <= SMALL_BYTES;
+    // A program that syncs each small file has nothing to add to a request.
+    let syncs = segment.many_flushes().is_some();
+    let small = share >= STREAM_SHARE && bytes <= SMALL_BYTES && !syncs;
     small.then(|| cause(CauseCode::SmallSequential, claim, &numbers))
 }
 

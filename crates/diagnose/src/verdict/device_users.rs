@@ -39,6 +39,8 @@ pub(crate) struct NeighbourGroup<'a> {
     pub(crate) requests_share: f64,
     /// Its share of the dominating measure, 0 to 1.
     pub(crate) share: f64,
+    /// Whether other programs have requests too, and not only other processes of this one.
+    pub(crate) beside_programs: bool,
 }
 
 impl NeighbourGroup<'_> {
@@ -130,6 +132,8 @@ impl DeviceUsers {
     }
 
     /// The group with most of a measure, if that is the majority and others have requests too.
+    /// The share is of everything that the device did: where a loop device's worker does nearly all, the
+    /// largest of the remaining programs is no neighbour.
     pub(super) fn most<'a>(
         &self,
         among: impl Iterator<Item = &'a IoGroup>,
@@ -139,8 +143,12 @@ impl DeviceUsers {
         let requests = self.sum(IoGroup::requests_per_s).max(1e-9);
         let group = among.max_by(|a, b| of(a).total_cmp(&of(b)))?;
         let requests_share = (group.requests_per_s() / requests).min(1.0);
-        let share = (of(group) / self.sum(&of).max(1e-9)).min(1.0);
+        let all = self.sum(&of) + self.of_threads(&of);
+        let share = (of(group) / all.max(1e-9)).min(1.0);
+        let of_program = self.programs().filter(|it| it.is_same_program(group));
+        let of_program = of_program.map(IoGroup::requests_per_s).sum::<f64>() / requests;
+        let beside_programs = 1.0 - of_program >= OTHERS_SHARE;
         let beside = share >= NEIGHBOUR_SHARE && 1.0 - requests_share >= OTHERS_SHARE;
-        beside.then_some(NeighbourGroup { group, by, requests_share, share })
+        beside.then_some(NeighbourGroup { group, by, requests_share, share, beside_programs })
     }
 }

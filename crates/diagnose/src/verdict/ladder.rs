@@ -85,7 +85,7 @@ pub(crate) fn at_another_time<'a>(
     if without_queue {
         (log_lone, side) = (libm::log(quick), side.max(2.0 * depth));
     }
-    let words = ("this disk at another time", "the same recording");
+    let words = ("this disk at other times", "the same recording");
     let of_place = if is_place_known || same_rate { 0.0 } else { class.place_sd() };
     let spread = spread.hypot(OTHER_DAY_SD).hypot(of_place);
     let class = class.seen(words, (libm::exp(log_lone), spread), side);

@@ -13,6 +13,9 @@ const PIECES_BELOW: f64 = (1 << 20) as f64;
 const PIECES_MIN: u64 = 16;
 /// Request size as a share of the extent from which fragmentation matters; smaller requests are unaffected.
 const AS_LARGE: f64 = 0.25;
+/// Largest request size as a share of the extent. A request does not cross the end of an extent, so larger
+/// requests are for other files than these.
+const LARGER: f64 = 2.0;
 /// Sequential share from which fragmentation matters to a reader. Random requests do not depend on
 /// where the next extent is.
 const IN_ORDER: f64 = 0.3;
@@ -29,8 +32,8 @@ impl Segment<'_> {
         let layout = self.layout.filter(|_| self.compressed().is_none())?;
         let (piece, bytes) = (layout.extent_bytes()?, self.tally.all.request_bytes()?);
         let many = layout.extents >= PIECES_MIN * u64::from(layout.files);
-        (many && piece < PIECES_BELOW && bytes >= AS_LARGE * piece)
-            .then_some((layout, piece, bytes))
+        let alike = (AS_LARGE * piece..=LARGER * piece).contains(&bytes);
+        (many && piece < PIECES_BELOW && alike).then_some((layout, piece, bytes))
     }
 
     /// The same if requests are known to be sequential.

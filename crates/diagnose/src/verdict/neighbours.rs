@@ -79,7 +79,9 @@ impl Segment<'_> {
     /// fsyncs/s, 61 % of the writes`.
     pub(crate) fn neighbour_told(&self, neighbour: &NeighbourGroup<'_>) -> String {
         let (group, shares) = (neighbour.group, neighbour.shares());
-        format!("{} has {shares}: {}", group.label(), self.figures(group))
+        let figures = self.figures(group);
+        let figures = if figures.is_empty() { figures } else { format!(": {figures}") };
+        format!("{} has {shares}{figures}", group.label())
     }
 
     /// Whether requests take longer than at queue depth 1, whatever is expected at this depth.

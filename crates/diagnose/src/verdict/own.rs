@@ -157,19 +157,20 @@ impl Posterior {
     pub(crate) fn says(&self, segment: &Segment<'_>) -> String {
         let seen = match (self.own_reads, self.lone_intervals) {
             (Some(own), _) => format!(
-                "{} test reads by halfpower at QD 1 had a median latency of {} (p10 {})",
+                "{} test reads by halfpower at QD 1, with a median latency of {} (p10 {})",
                 own.reads,
                 format_nanos(own.median_ns as f64),
                 format_nanos(own.quick_ns as f64)
             ),
-            (None, 0) => "no requests at QD 1 were seen".to_owned(),
+            (None, 0) => "no requests at QD 1".to_owned(),
             (None, some) => {
                 let intervals = record::counted(some as f64, "interval");
-                format!("requests at QD 1 were seen in {intervals}")
+                format!("requests at QD 1 in {intervals}")
             }
         };
         format!(
-            "This observation ({seen}), compared with the usual latency of {} at QD 1: {} ({}).",
+            "The verdict compares this observation, which has {seen}, with what is usual for {} at \
+             QD 1: {} ({}).",
             self.class.name,
             self.range(bytes_of(segment)),
             self.class.source
@@ -208,17 +209,17 @@ pub(crate) fn claim(
     match verdict {
         Verdict::Overloaded => format!(
             "With {present}, the device completes {rate}, and each request takes {takes} \
-             (Little's law), about {queue} of it in the queue. The usual latency of {name} at QD \
-             1 is {range}."
+             (Little's law), about {queue} of it in the queue. At QD 1, {range} is usual for \
+             {name}."
         ),
         Verdict::SlowAndOverloaded => format!(
-            "Requests take {takes} with {present}. The latency at QD 1 would be about {}; {range} \
-             is usual for {name}.",
+            "Requests take {takes} with {present}. At QD 1 they would take about {}; {range} is \
+             usual for {name}.",
             format_nanos(look.unloaded_ns)
         ),
-        Verdict::Slow => format!(
-            "Requests take {takes} with {present}. The usual latency of {name} at QD 1 is {range}."
-        ),
+        Verdict::Slow => {
+            format!("Requests take {takes} with {present}. At QD 1, {range} is usual for {name}.")
+        }
         Verdict::NotTheDisk => {
             let most = posterior.class.longest_ns(bytes_of(segment));
             let usual = if latency <= most { "which is usual" } else { "longer than usual" };
@@ -228,8 +229,8 @@ pub(crate) fn claim(
             )
         }
         _ => format!(
-            "Requests take {takes} with {present}. The usual latency of {name} at QD 1 is {range}, \
-             and the queue is short."
+            "Requests take {takes} with {present}, and the queue is short. At QD 1, {range} is \
+             usual for {name}."
         ),
     }
 }

@@ -163,10 +163,7 @@ fn a_client_of_another_version_is_refused_with_what_to_do() {
     let hello = r#"{"hello":{"protocol":1,"version":"0.0.9","hostname":"b","boot":null,"default_engine":true}}"#;
     stage.script(
         "b",
-        &format!(
-            "read line; printf '#halfpower {} %s\\n' '{hello}'; exec cat > /dev/null",
-            hello.len()
-        ),
+        &format!("read line; printf '#halfpower {} %s\\n' '{hello}'; exec sleep 9", hello.len()),
     );
     let outcome = stage.run("--hosts a,b --runtime 1s");
     let said = outcome.expect(4).stderr;

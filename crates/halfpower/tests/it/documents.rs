@@ -78,7 +78,7 @@ fn a_real_trial_follows_its_schema_and_is_the_same_on_screen_in_the_file_and_in_
 fn a_real_profile_follows_its_schema_and_is_the_same_when_it_is_shown_again() {
     requires!(Disk);
     let folder = disk_folder().unwrap();
-    let words = "check . --size 128m --budget 6s --json --db kept.db";
+    let words = "check . --size 128m --budget 10s --json --db kept.db";
     let ended = halfpower_in(folder.path(), words);
     // A visit to a stalled disk may complete nothing, which is a finding and not a failure.
     assert!(matches!(ended.code, Some(0 | 1)), "{ended:#?}");

@@ -64,7 +64,7 @@ fn a_full_disk_below_the_database_is_named_and_what_was_saved_before_is_kept() {
 fn a_result_that_cannot_be_saved_is_printed_with_its_own_exit_code_and_a_warning() {
     requires!(Disk, Mount);
     for words in
-        ["run . --ioengine sync --size 64m --runtime 500ms", "check . --size 64m --budget 3s"]
+        ["run . --ioengine sync --size 64m --runtime 500ms", "check . --size 64m --budget 5s"]
     {
         let (folder, disk) = (disk_folder().unwrap(), Mounted::tmpfs(1 << 20).unwrap());
         let path = disk.path().join("kept.db");

@@ -98,7 +98,7 @@ fn an_interrupt_in_the_warm_up_of_a_run_leaves_no_half_trial() {
 fn an_interrupt_in_the_middle_of_a_check_keeps_the_finished_trials_and_leaves_no_file() {
     requires!(Disk);
     for (signal, milliseconds) in [("INT", 0), ("TERM", 300)] {
-        let words = "check . --size 16m --budget 3s";
+        let words = "check . --size 16m --budget 5s";
         let later = Duration::from_millis(milliseconds);
         let (ended, database) = interrupted(words, signal, "repeats ...", later);
         let path = database.path().join("kept.db");

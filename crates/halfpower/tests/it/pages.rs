@@ -48,7 +48,7 @@ fn pages_on_a_real_disk_fit_80_columns_and_hold_no_escape_codes() {
     let folder = disk_folder().unwrap();
     let words = "run . --size 64m --io-size 1m --runtime 30s --rw randrw --iodepth 16 --no-save";
     check_command(folder.path(), words);
-    check_command(folder.path(), "check . --size 64m --budget 3s --db kept.db");
+    check_command(folder.path(), "check . --size 64m --budget 5s --db kept.db");
     check_command(folder.path(), "show list --db kept.db");
     check_command(folder.path(), "show last --db kept.db --verbose");
 }

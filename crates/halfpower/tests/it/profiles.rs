@@ -53,7 +53,7 @@ fn every_listed_document_with_a_time_shows_it_and_a_simulated_one_says_so() {
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/samples/iostat.json");
     let load = "rw=randread iodepth=2";
     let mut command = program();
-    command.args(["diagnose", "sim:mm1", "--load", load, "--length", "10s"]);
+    command.args(["diagnose", "sim:mm1", "--load", load, "--for", "10s"]);
     run(command, &format!("--db {}", folder.path().join("kept.db").display())).expect(0);
     with_database(folder.path(), &format!("diagnose {sample}")).expect(0);
     let list = with_database(folder.path(), "show list").expect(0).stdout;
@@ -69,7 +69,7 @@ fn every_listed_document_with_a_time_shows_it_and_a_simulated_one_says_so() {
 fn the_id_of_a_diagnosis_is_not_an_observation_and_the_error_says_which_to_name() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = program();
-    command.args(["diagnose", "sim:mm1", "--load", "rw=randread iodepth=2", "--length", "10s"]);
+    command.args(["diagnose", "sim:mm1", "--load", "rw=randread iodepth=2", "--for", "10s"]);
     let ended = run(command, &format!("--json --db {}", folder.path().join("kept.db").display()));
     let made: Diagnosis = serde_json::from_str(&ended.expect(0).stdout).unwrap();
     let again = format!("halfpower show {}", made.id);

@@ -48,7 +48,7 @@ fn a_small_part_of_the_device_is_told_once_and_a_large_one_is_not() {
     requires!(Root, Loop);
     let device = LoopDevice::new(4 << 30).unwrap();
     let with =
-        |size: &str| profile(0, &format!("{} --budget 3s --size {size}", device.path().display()));
+        |size: &str| profile(0, &format!("{} --budget 5s --size {size}", device.path().display()));
     let large = with("450m");
     for code in [FindingCode::SmallArea, FindingCode::CacheSizedArea] {
         assert!(!found(&large.findings, code), "{:#?}", large.findings);

@@ -180,6 +180,14 @@ fn what_a_spreadsheet_destroyed_is_named_with_the_remedy() {
     let shifted = format!("{header}\r\n{}", rows.replace('"', "").replace('.', ","));
     let text = refused(&shifted);
     assert!(text.contains("decimal commas") && text.contains("spreadsheet"), "{text}");
+    // The same with quotes only where a date contains a comma.
+    let row = |row: &str| match row.replace('"', "").replace('.', ",").split_once(",") {
+        Some((date, rest)) => format!("\"{date},{}\"{}\r\n", &rest[..3], &rest[3..]),
+        None => String::new(),
+    };
+    let shifted: String = rows.lines().map(row).collect();
+    let text = refused(&format!("{header}\r\n{shifted}"));
+    assert!(text.contains("decimal commas"), "{text}");
     // Minutes and seconds only.
     let minutes = rows.replace("10/25/2026 22:", "").replace('"', "");
     let text = refused(&format!("{header}\r\n{minutes}"));

@@ -1,13 +1,13 @@
 //! Reports what to do about a device: the first action in a few words next to the verdict, and all
 //! actions in detail.
 
-use super::handover::span;
 use super::told;
 use crate::number;
+use crate::observation::moment;
 use crate::story::{Action, Story};
 use record::{
-    Cause, Demand, DeviceDiagnosis, Effect, Episode, Remedy, Rung, Strategy, Verdict, drive_letter,
-    is_of_windows,
+    Cause, DATES_FROM_NS, Demand, DeviceDiagnosis, Effect, Episode, Remedy, Rung, Strategy,
+    Verdict, drive_letter, is_of_windows,
 };
 
 /// Number of recommendations with all details; the others have only the action and its gain.
@@ -40,6 +40,17 @@ pub(super) fn answers(
         ("to settle it", unproven.then(|| settles(source, &device.device))),
     ];
     rows.into_iter().filter_map(|(name, text)| Some((name.to_owned(), text?))).collect()
+}
+
+/// Begin and end of an episode.
+pub(super) fn span(main: &Episode) -> String {
+    let end = main.begin_ns.saturating_add(main.duration_ns);
+    if main.begin_ns >= DATES_FROM_NS {
+        format!("{} to {} UTC", moment(main.begin_ns), moment(end))
+    } else {
+        let second = |ns: u64| number::duration(ns);
+        format!("{} to {} after the start", second(main.begin_ns), second(end))
+    }
 }
 
 /// When the shown episode was, and how the device performed before it; `None` if it is the only one.
@@ -76,7 +87,9 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
             let gain = gained(remedy).map(|gain| format!(", {gain}"));
             format!("{}{}", strategy_words(remedy.strategy), gain.unwrap_or_default())
         }
-        (None, verdict) if verdict.is_fine() && main.is_likely_trouble() => "measure more".to_owned(),
+        (None, verdict) if verdict.is_fine() && main.is_likely_trouble() => {
+            "measure more".to_owned()
+        }
         (None, Verdict::Healthy | Verdict::NotTheDisk) if gets_what_it_asks_for(main) => {
             "leave it alone".to_owned()
         }

@@ -1,7 +1,7 @@
 //! Adds what another team needs to believe a diagnosis: time and place, the evidence, the verdicts
 //! that it excludes with the figures that do so, the cost for users, and how to reproduce it.
 
-use super::advice::in_short;
+use super::advice::{in_short, span};
 use super::told;
 use crate::finding::number_text;
 use crate::number;
@@ -38,17 +38,6 @@ fn part<'s>(story: &'s mut Story, subject: &str, title: &str) -> &'s mut Section
     let section = story.fold(prefix(subject) + title);
     section.ticket = Some(subject.to_owned());
     section
-}
-
-/// Begin and end of an episode.
-pub(super) fn span(main: &Episode) -> String {
-    let end = main.begin_ns.saturating_add(main.duration_ns);
-    if main.begin_ns >= DATES_FROM_NS {
-        format!("{} to {} UTC", moment(main.begin_ns), moment(end))
-    } else {
-        let second = |ns: u64| number::duration(ns);
-        format!("{} to {} after the start", second(main.begin_ns), second(end))
-    }
 }
 
 fn when_and_where(

@@ -258,8 +258,8 @@ fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
     Some(rerun(profile, &alone, (op, Pattern::Random, 1)))
 }
 
-/// An estimate with the interval for another run of its load. The page prints no other interval beside a
-/// number, so that no number has two.
+/// An estimate with the interval for another run of its load. Every part of the page prints this interval
+/// beside a rate or latency of requests, so that none has two.
 fn rerun(
     profile: &Profile,
     estimate: &Estimate,

@@ -298,7 +298,7 @@ mod tests {
             let found = faults(&styled(style));
             assert!(found.iter().any(|what| what.contains(fault)), "{style}: {found:?}");
         }
-        let twice = page().replace("\"k\":-0.5", "\"k\":0").replace("\"k\":0.5", "\"k\":0");
+        let twice = page().replace("\"k\":-2", "\"k\":0").replace("\"k\":2", "\"k\":0");
         let found = faults(&twice);
         assert!(found.iter().any(|what| what.contains("an interval of series")), "{found:?}");
     }

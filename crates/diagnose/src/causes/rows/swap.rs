@@ -91,6 +91,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         Effect::SlowWrites,
         Effect::CappedRate,
         Effect::StandsStill,
+        Effect::Overloaded,
     ];
     let claim = match fact.device {
         // If the disk does little else, swapping is not harmless, even if the device keeps up.

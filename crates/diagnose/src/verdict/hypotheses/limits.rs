@@ -106,7 +106,8 @@ fn now_and_then(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let held = was_held(segment, OpKind::Read) == Some(true);
     let mut limits = segment.limits().filter(|limit| held && limit.limited.op() == OpKind::Read);
     let limit = limits.find(|limit| {
-        rate(&segment.tally, limit).is_some_and(|rate| of_limit(limit, rate) > AT_LIMIT.1)
+        let above = |rate| of_limit(limit, rate) > AT_LIMIT.1;
+        rate(&segment.tally, limit).is_some_and(above) && may_have_released(segment, limit)
     })?;
     let (key, group) = (limit.limited.key(), &limit.group);
     let claim = format!(
@@ -123,6 +124,15 @@ fn now_and_then(facts: &Facts<'_, '_>) -> Option<Explanation> {
         Explanation::instead(Verdict::Capped, Doubt::LimitPartOfTime, fine, claim, rival)
             .resting_on(RestsOn::Limit(limit.clone())),
     )
+}
+
+/// Whether kernel threads start no more than limits of this kind let pass. More are requests of another kind:
+/// the worker of a loop device reads for the device above.
+fn may_have_released(segment: &Segment<'_>, limit: &CgroupLimit) -> bool {
+    let alike = segment.limits().filter(|other| other.limited == limit.limited);
+    let most: f64 = alike.map(|other| other.limit_per_s as f64).sum();
+    let users = segment.around.users.as_ref();
+    users.is_none_or(|it| it.of_threads(|group| per_s(limit, group)) <= AT_LIMIT.1 * most)
 }
 
 /// Requests per second that kernel threads start because a limit had delayed them. These are all

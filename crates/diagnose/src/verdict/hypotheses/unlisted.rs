@@ -39,7 +39,7 @@ pub(in crate::verdict) fn unlisted(
             times(waited.times),
             format_nanos(waited.device_ns)
         ),
-        None => "The cause is not in this list.".to_owned(),
+        None => "The cause may be something that halfpower does not look for.".to_owned(),
     };
     let decided_by = "Run `halfpower check` on the quiet device, and the tracer (as root) while \
                       the device is slow.";

@@ -1,4 +1,4 @@
-//! Remedies by more capacity.
+//! Adds capacity: more disks, or memory for a cache. Purchases come last in the advice.
 
 use super::{Fixes, Row, array, row};
 use crate::words::percent;

@@ -10,8 +10,13 @@ use record::{
 /// A disk with this name that takes `service` per request and serves eight in parallel, with 900
 /// reads per second.
 fn disk(name: &str, service: &str) -> Observation {
+    disk_at(900, name, service)
+}
+
+/// The same with another rate.
+fn disk_at(rate: u64, name: &str, service: &str) -> Observation {
     let mut observation =
-        seen(&format!("mmc,servers=8,service={service}"), vec![reads(0, 60, 900)], false);
+        seen(&format!("mmc,servers=8,service={service}"), vec![reads(0, 60, rate)], false);
     observation.id = format!("{name} {service}");
     observation.host = Some("db1".to_owned());
     for device in &mut observation.devices {
@@ -66,13 +71,25 @@ fn a_disk_that_is_quicker_at_another_time_of_the_recording_is_slow_and_was_not_t
         assert_eq!(slow.baseline.as_ref().unwrap().rung, Rung::Past);
         assert!(quick.verdict.is_fine(), "{quick:#?}");
     }
-    // On a disk that may be rotating, the requests may have become random.
-    let with_arm = with_past(&and_then(disk("sda", "1ms"), disk("sda", "6ms")), Vec::new());
-    let slow = with_arm.episodes.last().unwrap();
-    assert!(slow.confidence == Confidence::Possible && may_be(slow, Verdict::Slow), "{slow:#?}");
+    // On a disk that may be rotating, the requests may have become random, but not at the same rate.
+    for (rate, confidence) in [(700, Confidence::Possible), (900, Confidence::Likely)] {
+        let then = and_then(disk("sda", "1ms"), disk_at(rate, "sda", "6ms"));
+        let with_arm = with_past(&then, Vec::new());
+        let slow = with_arm.episodes.last().unwrap();
+        assert!(slow.confidence == confidence && may_be(slow, Verdict::Slow), "{slow:#?}");
+    }
     let steady = with_past(&and_then(disk("sda", "6ms"), disk("sda", "6100us")), Vec::new());
     assert!(longest(&steady).verdict.is_fine(), "{:#?}", longest(&steady));
     assert_ne!(rung(&steady), Rung::Past);
+}
+
+#[test]
+fn a_disk_that_takes_eighty_times_as_long_at_the_same_rate_is_slow_and_has_no_deep_queue() {
+    let recording = and_then(disk_at(200, "sda", "400us"), disk_at(200, "sda", "32ms"));
+    let found = with_past(&recording, Vec::new());
+    let shown = found.shown_episode().unwrap();
+    assert!(shown.verdict.is_slow(), "{shown:#?}");
+    assert_eq!(found.shown(), Some(1));
 }
 
 #[test]

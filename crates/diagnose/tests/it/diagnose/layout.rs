@@ -73,8 +73,9 @@ fn compressed_files_are_a_cause_beside_the_disk_and_an_alternative_of_what_is_fo
 
 #[test]
 fn pieces_as_small_as_the_requests_are_a_cause_and_larger_ones_are_none() {
-    // Requests have 4 KiB.
-    for (extents, is_cause) in [(64 * 256, true), (64 * 16, false), (2, false)] {
+    // Requests have 4 KiB, and none crosses the end of a piece.
+    for (extents, is_cause) in [(64 * 256, true), (64 * 16, false), (2, false), (64 * 1024, false)]
+    {
         let busy = found_traced(closed(0, 60, 64), of(64 * MIB, extents, 0), Some(0.4));
         assert_eq!(has_cause(longest(&busy), CauseCode::ScatteredFiles), is_cause, "{extents}");
         assert_eq!(advises(&busy, Strategy::Defragmentation), is_cause, "{extents}");

@@ -81,6 +81,13 @@ fn eight_writers_are_one_neighbour_though_each_is_small_and_the_disk_does_what_i
         rival(&because, Verdict::Overloaded).unwrap().contains("fio (8 processes)"),
         "{because:#?}"
     );
+    // But a program is no neighbour of itself.
+    assert!(!has_cause(&because, CauseCode::Neighbour), "{because:#?}");
+    // Nor is the largest program where a kernel thread, such as the worker of a loop device, does the work.
+    let worker = Program { name: "jbd2/loop", reads: 20_000, ..JOURNAL };
+    let beside =
+        found(&[&worker, &Program { reads: 10, ..READER }, &Program { reads: 90, ..twin }]);
+    assert!(!has_cause(&beside, CauseCode::Neighbour), "{beside:#?}");
     // No program waits for a few fsyncs.
     let calm = Program { fsyncs: 0, ..WRITERS };
     assert_eq!(rival(&found(&[&READER, &calm]), Verdict::NotTheDisk), None);
