@@ -5,10 +5,9 @@ use super::advice::{in_short, span};
 use super::told;
 use crate::finding::number_text;
 use crate::number;
-use crate::observation::moment;
 use crate::story::{Section, Story, bracketed, prefix};
 use crate::target::device_line;
-use record::{DATES_FROM_NS, DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, shell_word};
+use record::{DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, shell_word};
 
 /// The source of counters read on the machine itself.
 const LIVE: &str = "live";
