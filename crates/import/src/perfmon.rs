@@ -119,9 +119,8 @@ fn relate(observation: &mut Observation, is_volume: impl Fn(&str) -> bool) {
 }
 
 fn no_columns(others: &Others) -> ImportError {
-    let rename = "in another language, rename the objects and counters in the first line to the \
-                  English names";
-    let by_language = || format!("{}; {rename}", perfmon_names::remedies());
+    let rename = "rename the objects and counters in the first line to the English names";
+    let by_language = || format!("{}; in another language, {rename}", perfmon_names::remedies());
     let list = |names: &BTreeSet<String>| {
         names.iter().take(OBJECTS_SHOWN).cloned().collect::<Vec<_>>().join(", ")
     };
