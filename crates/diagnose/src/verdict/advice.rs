@@ -15,8 +15,10 @@ use record::{Cause, Change, Confidence, Effect, Measured, Remedy, Strategy, Verd
 /// Minimum duration of a cause as a share of the longest one; shorter causes come last.
 const PASSING: f64 = 0.2;
 const GAIN_MIN: f64 = 0.05;
-/// Least share of the rate that a shallower queue must keep by its own prediction.
+/// Least share of the rate that a faster device or another depth must keep by its own prediction. With less,
+/// the profile's maximum is below the present rate.
 const KEEPS_RATE: f64 = 0.75;
+const BELOW_PRESENT: &str = "the profile predicts less than the present rate for this mix";
 const NO_PROFILE: &str = "no profile fits this load";
 
 /// A remedy with its sort keys.
@@ -106,11 +108,15 @@ impl Case<'_> {
             )) => (Measured::not(error.to_string()), None),
             Some(Err(_)) => return None,
         };
-        // The depth was chosen to keep the rate. If the prediction loses it, they contradict each other.
         let loses = |effect: &Effect| effect.iops_after.value < KEEPS_RATE * effect.iops_before;
-        if row.strategy == Strategy::ShallowerQueue && effect.value().is_some_and(loses) {
-            return None;
-        }
+        let keeps =
+            matches!(change, Some(Change::Faster(_) | Change::Depth(_) | Change::AsProfiled));
+        let (effect, gain) = match keeps && effect.value().is_some_and(loses) {
+            // The depth was chosen to keep the rate.
+            true if row.strategy == Strategy::ShallowerQueue => return None,
+            true => (Measured::not(BELOW_PRESENT), None),
+            false => (effect, gain),
+        };
         let [mut assumes, mut cost, mut how_to_check] = row.words.map(str::to_owned);
         if let Some((change, load)) = change.zip(self.load.as_ref()) {
             let general = words(change, &Setup::from(load));

@@ -109,11 +109,11 @@ pub fn diagnose<'p>(
     let (mut subjects, mut left_out) = (Vec::new(), Vec::new());
     for device in &observation.devices {
         if let Some(whole) = &device.partition_of {
-            left_out.push(format!("{}: a partition of {whole}", device.name));
+            left_out.push(format!("{}, a part of {whole}", device.name));
         } else if !device.built_of.is_empty() {
             let parts = device.built_of.join(", ");
             left_out.push(format!(
-                "{}: stacked on {parts}, whose counters include its requests",
+                "{}, stacked on {parts}, whose counters include its requests",
                 device.name
             ));
         } else {

@@ -109,6 +109,11 @@ fn first_sentence(text: &str) -> &str {
     text.find(". ").map_or(text, |end| &text[..=end])
 }
 
+/// Whether the recording itself, and not the load, has too few data for a verdict.
+fn lacks_data(main: &Episode) -> bool {
+    main.hypothesis.as_ref().is_some_and(|row| row.name == "too few data")
+}
+
 /// What to do if no remedy is known.
 pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String {
     let elsewhere = main.causes.iter().filter(|cause| cause.code.is_elsewhere());
@@ -131,6 +136,9 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
              lock, the network, another machine, or something that this source does not report."
         }
         Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it is fine.",
+        Verdict::NotEnoughEvidence if main.numbers.requests >= 1.0 && lacks_data(main) => {
+            "Record again, with what is missing here."
+        }
         Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while the load is higher.",
         Verdict::NotEnoughEvidence => {
             "Make a profile with `halfpower check` while the disk is quiet. Then watch again, for \

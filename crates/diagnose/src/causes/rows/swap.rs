@@ -94,9 +94,12 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         Effect::Overloaded,
     ];
     let claim = match fact.device {
-        // If the disk does little else, swapping is not harmless, even if the device keeps up.
-        Some(_) if per_s < MOST * requests => Claim::unusual(says, &explains, action),
-        _ => Claim::usual(says, &explains, action),
+        // If the disk does little else, no note calls that harmless, even if the device keeps up.
+        Some(_) => {
+            let notable = per_s < MOST * requests;
+            Claim { notable, ..Claim::unusual(says, &explains, action) }
+        }
+        None => Claim::usual(says, &explains, action),
     };
     Some(claim.with("swapped", per_s, "pages/s").by(per_s))
 }
@@ -127,6 +130,7 @@ mod tests {
         set(1_000);
         let swapping = between("swap", &fake, &sda, || set(11_000));
         let now = Machine { facts: &swapping, disk: Some(&sda), ..Machine::default() };
+        cause_only_with_effect("swap", now, Effect::Overloaded, load);
         let says = cause_only_with_effect("swap", now, Effect::WaitsAbove, load);
         assert!(says.contains("3.00k pages per second to and from sda2"), "{says}");
         let at_rest = between("swap", &fake, &sda, || {});
