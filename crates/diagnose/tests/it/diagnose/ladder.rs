@@ -93,6 +93,21 @@ fn a_disk_that_takes_eighty_times_as_long_at_the_same_rate_is_slow_and_has_no_de
 }
 
 #[test]
+fn without_bytes_there_is_no_verdict_and_the_counters_to_record_are_named() {
+    let mut recording = disk("1 D:", "4ms");
+    recording.source = "Windows PhysicalDisk CSV".to_owned();
+    for interval in &mut recording.intervals {
+        for op in [&mut interval.all, &mut interval.read, &mut interval.write] {
+            (op.request_bytes, op.bytes_per_s) = (None, None);
+        }
+    }
+    let found = with_past(&recording, Vec::new());
+    let shown = found.shown_episode().unwrap();
+    assert_eq!(shown.verdict, Verdict::NotEnoughEvidence, "{shown:#?}");
+    assert!(shown.claim.contains("no bytes"), "{}", shown.claim);
+}
+
+#[test]
 fn the_past_of_another_disk_or_of_other_requests_says_nothing() {
     let today = disk("sda", "4ms");
     let mut elsewhere = disk("sda", "1ms");
