@@ -11,7 +11,8 @@ pub enum ImportError {
     #[error(
         "unknown file format ({0}); supported are iostat as text and JSON, sar -d, sadf -j, -d, -p \
          and -x, /proc/diskstats, node_exporter's text, responses of Prometheus, CSV of telegraf and \
-         collectd, Windows CSV of PhysicalDisk and LogicalDisk, and halfpower's observations"
+         collectd, Windows CSV of PhysicalDisk and LogicalDisk, and halfpower's observations. To \
+         diagnose the disk that holds a file, name its directory"
     )]
     UnknownForm(&'static str),
     /// A known format, but of a related tool or without disks.

@@ -4,7 +4,8 @@
 //!
 //! Latencies are compared layer by layer, because a volume counts each request of a program, while a disk
 //! counts the merged, split or duplicated requests that result. Reads are compared, and also writes if there
-//! is a single device below, because an array writes several times per write. Rejected: the sum of times in
+//! is a single device below, because an array writes several times per write. On Windows, a partition has
+//! counters above those of its disk, and is compared if nearly all requests of the disk are its own. Rejected: the sum of times in
 //! flight, which merging reduces several times below the volume.
 //!
 //! A volume that took as large a share of the latency when its profile was made is working as intended.
@@ -24,13 +25,17 @@ const HOLDS: f64 = 2.5;
 /// The ratio must also exceed that at the time of the profile by this factor.
 const MORE_THAN_THEN: f64 = 1.5;
 
+/// Share of the disk's requests from which a partition is compared with the disk: with this, an equal latency
+/// of its own requests cannot look like a delay.
+const NEARLY_ALL: f64 = 0.8;
+
 /// Adds the volumes that hold requests to the verdicts on the disks below them.
 pub(super) fn above(
     observation: &Observation,
     subjects: &[Subject<'_>],
     judged: &mut [Vec<Judged<'_>>],
 ) {
-    for volume in observation.devices.iter().filter(|device| !device.built_of.is_empty()) {
+    for volume in observation.devices.iter().filter(|device| !members(device).is_empty()) {
         for (subject, judged) in subjects.iter().zip(judged.iter_mut()) {
             if !is_below(observation, &subject.device.name, volume) {
                 continue;
@@ -47,9 +52,15 @@ pub(super) fn above(
     }
 }
 
+/// The devices directly below a volume or partition.
+fn members(volume: &ObservedDevice) -> Vec<&String> {
+    let parts = volume.built_of.iter();
+    parts.chain(volume.partition_of.as_ref().filter(|_| volume.built_of.is_empty())).collect()
+}
+
 /// Whether a disk is below a volume, directly or through others.
 fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> bool {
-    volume.built_of.iter().any(|member| {
+    members(volume).into_iter().any(|member| {
         let device = || observation.devices.iter().find(|device| device.name == *member);
         member == disk
             || leaf(observation, member) == Some(disk)
@@ -79,16 +90,20 @@ fn held(
 ) -> Option<Cause> {
     let of = |name: &String| IntervalTotals::of_device(observation, name, time);
     let own = of(&volume.name);
-    let below = IntervalTotals::sum(&volume.built_of.iter().map(of).collect::<Vec<_>>());
+    let members = members(volume);
+    let below = IntervalTotals::sum(&members.iter().map(|it| of(it)).collect::<Vec<_>>());
     let ops: &[OpKind] =
-        if volume.built_of.len() == 1 { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] };
-    let latencies = ops.iter().find_map(|&op| {
+        if members.len() == 1 { &[OpKind::Read, OpKind::Write] } else { &[OpKind::Read] };
+    let is_part = volume.built_of.is_empty();
+    let alike = |op: OpKind| !is_part || own.op(op).count() >= NEARLY_ALL * below.op(op).count();
+    let latencies = ops.iter().filter(|op| alike(**op)).find_map(|&op| {
         let known = |of: &OpTally| of.latency_ns().filter(|_| of.count() >= REQUESTS_MIN);
         Some((op, known(own.op(op))?, known(below.op(op))?))
     });
     let holds = HOLDS.max(then.map_or(0.0, |then| MORE_THAN_THEN * then));
     let (op, takes_ns, below_ns) = latencies.filter(|(_, own, below)| *own >= holds * below)?;
-    let (name, on) = (&volume.name, volume.built_of.join(", "));
+    let on = members.into_iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let name = &volume.name;
     let before = then.map_or_else(String::new, |then| {
         format!(
             " When the profile was made, requests took at most {then:.1} times as long at the \

@@ -11,6 +11,9 @@ use crate::verdict::own;
 use crate::words::{of_largest, percent, times};
 use record::{Doubt, Estimate, Verdict, format_nanos};
 
+/// A ratio below this many times the threshold of "slow" is close to it.
+const CLOSE: f64 = 1.5;
+
 /// All states of the device, by the available expectation.
 pub(super) fn states(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let (Some(measure), Some((look, _)), Some(likeliest)) =
@@ -81,6 +84,12 @@ struct Text<'a, 's> {
 }
 
 impl Text<'_, '_> {
+    /// The interval of the expected latency.
+    fn ends(&self) -> String {
+        let Estimate { low, high, .. } = self.look.at_concurrency;
+        record::format_ends(low.max(0.0), high, format_nanos)
+    }
+
     fn claim(&self, verdict: Verdict) -> String {
         if let Some(posterior) = self.look.own {
             return own::claim(verdict, self.segment, self.look, &posterior);
@@ -100,6 +109,14 @@ impl Text<'_, '_> {
         } else {
             String::new()
         };
+        // A wide prediction includes latencies far from its point.
+        let as_predicted = if measure.over < HARDLY_SLOW {
+            "as predicted".to_owned()
+        } else if measure.latency <= look.at_concurrency.high {
+            format!("within the predicted {}", self.ends())
+        } else {
+            format!("{} the predicted latency", times(measure.over))
+        };
         match verdict {
             Verdict::Slow | Verdict::SlowAndOverloaded => format!(
                 "Requests take {takes}, {} the {expected} that the profile predicts at this \
@@ -107,17 +124,17 @@ impl Text<'_, '_> {
                 times(measure.slower())
             ),
             Verdict::Overloaded if look.wait_ratio() >= WAITS_FROM => format!(
-                "Requests take {takes}, as predicted at this queue depth; the latency at QD 1 is \
+                "Requests take {takes}, {as_predicted} at this queue depth; the latency at QD 1 is \
                  {alone}. The rate is {share}."
             ),
             Verdict::Overloaded => {
-                format!("The rate is {share} for this mix; requests take {takes}, as predicted.")
+                format!("The rate is {share} for this mix; requests take {takes}, {as_predicted}.")
             }
             _ if profile_is_slower(self.segment) => self.as_quick_as_a_cache(),
             Verdict::NotTheDisk => {
-                format!("Requests take {takes}, as predicted, and the rate is only {share}.")
+                format!("Requests take {takes}, {as_predicted}, and the rate is only {share}.")
             }
-            _ => format!("Requests take {takes}, as predicted; the rate is {share}."),
+            _ => format!("Requests take {takes}, {as_predicted}; the rate is {share}."),
         }
     }
 
@@ -193,7 +210,7 @@ impl Text<'_, '_> {
         if let Some(held) = held.filter(|_| by_busy > by_time) {
             return (Doubt::BusyTime, held.sentence(), "Observe for longer.");
         }
-        if over >= HARDLY_SLOW {
+        if (HARDLY_SLOW..CLOSE * SLOW_FROM).contains(&over) {
             let because = format!(
                 "Requests take {} the predicted latency: this is close to the threshold.",
                 times(over)
@@ -202,9 +219,7 @@ impl Text<'_, '_> {
             return (Doubt::NearSlow, because, decided_by);
         }
         let because = if self.look.error_rel() >= 0.5 * error {
-            let Estimate { low, high, .. } = self.look.at_concurrency;
-            let ends = record::format_ends(low.max(0.0), high, format_nanos);
-            format!("The profile's value is uncertain: {ends}.")
+            format!("The profile's value is uncertain: {}.", self.ends())
         } else {
             format!("The latency varies: its mean is known only to ±{}.", percent(error))
         };

@@ -371,3 +371,24 @@ fn a_volume_that_takes_as_long_as_when_it_was_profiled_is_no_cause() {
         assert_eq!(has_cause(longest(disk), CauseCode::VolumeHolds), holds, "{share}");
     }
 }
+
+#[test]
+fn a_partition_that_takes_far_longer_than_its_disk_is_named_and_one_of_many_is_not() {
+    let load = || reads(0, 60, 500);
+    let named = |service: &str, share: f64| {
+        let below = "mmc,servers=8,service=400us";
+        let mut whole = side_by_side(&[(below, load()), (service, load())]);
+        whole.devices[1].partition_of = Some("a".to_owned());
+        let own = whole.intervals.iter_mut().filter(|interval| interval.device == "b");
+        for op in own.flat_map(|interval| [&mut interval.all, &mut interval.read]) {
+            op.per_s.iter_mut().for_each(|rate| rate.value *= share);
+        }
+        let found = diagnosed(&whole, None);
+        assert_eq!(found.devices.len(), 1, "{:?}", found.left_out);
+        has_cause(longest(&found.devices[0]), CauseCode::VolumeHolds)
+    };
+    assert!(named("mmc,servers=64,service=20ms", 1.0));
+    // Its requests may be the slow ones among others.
+    assert!(!named("mmc,servers=64,service=20ms", 0.5));
+    assert!(!named("mmc,servers=8,service=450us", 1.0));
+}
