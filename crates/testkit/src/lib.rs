@@ -4,8 +4,7 @@
 //! them, the test ends there. It reports the skip past the test harness's capture, and in the file that
 //! `HALFPOWER_SKIP_LOG` names. `cargo xtask ci` counts the skips, and fails if a machine should have had
 //! what was missing. Rejected: `#[ignore]` (no reason, decided at build time). Tests that create devices or
-//! mounts hold one lock across all processes: shared, or exclusively if they need to be alone. Rejected: an
-//! exclusive lock for all, under which most threads of the harness wait.
+//! mounts hold one lock across all processes.
 #![forbid(unsafe_code)]
 
 mod child;
@@ -42,7 +41,7 @@ pub use undo::{Folder, Undo, undo_left_over, undo_on_signals};
 /// Loop)` with the names of [`Capability`].
 ///
 /// If one of them is a device or a mount, the rest of the block holds the lock of all tests that use
-/// devices, shared with them unless `Alone` is named. So use it once per test, at the beginning.
+/// devices. So use it once per test, at the beginning.
 #[macro_export]
 macro_rules! requires {
     ($($capability:ident),+ $(,)?) => {

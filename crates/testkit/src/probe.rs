@@ -67,9 +67,6 @@ pub enum Capability {
     Sysstat,
     /// A Prometheus server, an exporter of the machine's counters, and openssl for its certificate.
     Prometheus,
-    /// No other test uses devices meanwhile. Needed by a test that detaches a device and expects that no
-    /// other test gets its name, or that takes a CPU away from all others. Every machine has it.
-    Alone,
 }
 
 impl Capability {
@@ -85,7 +82,6 @@ impl Capability {
         let words = |error: std::io::Error| error.to_string();
         // Commands that succeed if the feature is present.
         let commands: &[&str] = match self {
-            Self::Alone => &[],
             Self::Root => return (!is_root()).then(|| "the tests do not run as root".to_owned()),
             Self::Zram if !is_root() => return Some("zram devices need root".to_owned()),
             Self::Zram if Path::new("/sys/class/zram-control/hot_add").exists() => &[],

@@ -7,8 +7,8 @@ use std::io::Write;
 /// Variable that names the file to which skips are appended.
 pub const SKIP_LOG: &str = "HALFPOWER_SKIP_LOG";
 
-/// Held while a test uses devices: shared with other tests that do, unless the test needs to be alone. It is
-/// released when dropped or when the process ends, however it ends.
+/// Held while a test uses resources that the machine has only once. It is released when dropped or when the
+/// process ends, however it ends.
 #[derive(Debug)]
 pub struct TestLock {
     _file: Option<File>,
@@ -20,14 +20,9 @@ pub struct TestLock {
 pub fn enter(place: &str, needed: &[Capability]) -> Option<TestLock> {
     let test = place.rsplit_once("::").map_or(place, |(test, _)| test);
     // Locked before the probes, because some of them create a device or a mount.
-    let is_device =
+    let shared =
         |it: &Capability| matches!(it, Capability::Loop | Capability::Zram | Capability::Mount);
-    let lock: Option<Lock> = if needed.contains(&Capability::Alone) {
-        Some(File::lock)
-    } else {
-        needed.iter().any(is_device).then_some(File::lock_shared)
-    };
-    let lock = TestLock { _file: lock.map(lock_devices) };
+    let lock = TestLock { _file: needed.iter().any(shared).then(lock_devices) };
     let missing: Vec<String> = needed.iter().filter_map(|it| it.lack()).collect();
     if missing.is_empty() {
         return Some(lock);
@@ -53,21 +48,12 @@ pub fn skip(test: &str, reason: &str) {
     }
 }
 
-/// Locks a file, shared or not.
-type Lock = fn(&File) -> std::io::Result<()>;
-
-/// Waits until this test may use devices, beside the others of any process or alone.
-///
-/// A test that waits to be alone holds the lock of the queue, so that later tests do not overtake it.
-fn lock_devices(lock: Lock) -> File {
-    let locked = |name: &str| {
-        let path = std::env::temp_dir().join(name);
-        // A lock only needs read access, and another user's file allows no more.
-        File::open(&path)
-            .or_else(|_| OpenOptions::new().create(true).append(true).open(&path))
-            .and_then(|file| lock(&file).map(|()| file))
-            .unwrap_or_else(|error| panic!("cannot lock {}: {error}", path.display()))
-    };
-    let _queue = locked("halfpower-test-queue.lock");
-    locked("halfpower-test-devices.lock")
+/// Waits until no other test of any process uses devices.
+fn lock_devices() -> File {
+    let path = std::env::temp_dir().join("halfpower-test-devices.lock");
+    // A lock only needs read access, and another user's file allows no more.
+    File::open(&path)
+        .or_else(|_| OpenOptions::new().create(true).append(true).open(&path))
+        .and_then(|file| file.lock().map(|()| file))
+        .unwrap_or_else(|error| panic!("cannot lock {}: {error}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! Tests that devices are real and are removed, skips are recorded, and a test can be alone with its devices.
+//! Tests that devices are real and are removed, skips are recorded, and the lock excludes other tests.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use halfpower_testkit::{Capability, LoopDevice, Mounted, Zram, requires, undo_left_over};
@@ -25,7 +25,7 @@ fn check_keeps_data(device: &Path) {
 
 #[test]
 fn a_loop_device_has_the_size_and_block_asked_for_and_is_detached_at_the_end() {
-    requires!(Root, Loop, Alone);
+    requires!(Root, Loop);
     let device = LoopDevice::within(&std::env::temp_dir(), 8 << 20, 4096).unwrap();
     let path = device.path().to_owned();
     assert_eq!(kernel_size_bytes(&path), 8 << 20);
@@ -63,7 +63,7 @@ fn a_loop_device_fails_where_its_file_was_cut_off() {
 
 #[test]
 fn a_zram_device_has_the_size_asked_for_and_is_removed_at_the_end() {
-    requires!(Zram, Alone);
+    requires!(Zram);
     let device = Zram::new(8 << 20).unwrap();
     let path = device.path().to_owned();
     assert_eq!(kernel_size_bytes(&path), 8 << 20);
@@ -112,33 +112,21 @@ fn a_skip_ends_the_test_and_is_written_to_the_log_with_its_name_and_reason() {
 }
 
 #[test]
-fn tests_that_use_devices_wait_for_one_that_is_alone_and_it_for_them() {
-    let enter = |needed: &[Capability]| halfpower_testkit::enter("test::here", needed);
-    let [alone, others] = [Capability::Alone, Capability::Loop].map(|it| [Capability::Root, it]);
-    for (first, second) in [(alone, others), (others, alone)] {
-        let Some(held) = enter(&first) else { return };
-        assert!(enter(&[]).is_some(), "this one shares nothing");
-        let waiting = std::thread::spawn(move || {
-            let lock = enter(&second);
-            (std::time::Instant::now(), lock.is_some())
-        });
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        assert!(!waiting.is_finished());
-        let released = std::time::Instant::now();
-        drop(held);
-        let (entered, got_it) = waiting.join().unwrap();
-        assert!(got_it && entered >= released);
-    }
-}
-
-#[test]
-fn tests_that_share_devices_do_not_wait_for_each_other() {
-    let Some(_held) = halfpower_testkit::enter("first::here", &[Capability::Loop]) else {
+fn tests_that_use_devices_exclude_each_other_and_others_do_not_wait() {
+    let Some(held) = halfpower_testkit::enter("first::here", &[Capability::Loop]) else {
         return;
     };
-    // Without the queue: a test that waits to be alone would be waited for.
-    let path = std::env::temp_dir().join("halfpower-test-devices.lock");
-    std::fs::File::open(path).unwrap().try_lock_shared().unwrap();
+    assert!(halfpower_testkit::enter("second::here", &[]).is_some(), "this one shares nothing");
+    let waiting = std::thread::spawn(|| {
+        let lock = halfpower_testkit::enter("third::here", &[Capability::Loop]);
+        (std::time::Instant::now(), lock.is_some())
+    });
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(!waiting.is_finished());
+    let released = std::time::Instant::now();
+    drop(held);
+    let (entered, got_it) = waiting.join().unwrap();
+    assert!(got_it && entered >= released);
 }
 
 /// Starts a process that holds a device and a mount, ends it with this signal; whether both still exist.
@@ -180,7 +168,7 @@ fn held(device: &str, mounted: &str) -> bool {
 
 #[test]
 fn a_signal_undoes_what_was_changed_and_what_a_kill_leaves_is_undone_by_the_next() {
-    requires!(Root, Loop, Mount, Ext4, Alone);
+    requires!(Root, Loop, Mount, Ext4);
     assert!(!left_by("-TERM", &["--on-signals"]));
     assert!(!left_by("-INT", &["--on-signals"]));
     assert!(left_by("-KILL", &["--on-signals"]));

@@ -234,7 +234,7 @@ fn clients_write_a_target_before_the_run_and_only_where_that_is_allowed() {
         bytes.chunks(128 << 10).map(<[u8]>::to_vec).collect()
     };
     let before = blocks();
-    let words = "--hosts a,b --runtime 200ms --rw read --regions shared --precondition";
+    let words = "--hosts a,b --runtime 500ms --rw read --regions shared --precondition";
     let refused = stage.run(words).expect(3);
     assert!(refused.stderr.contains("--overwrite"), "{refused:?}");
     assert!(blocks() == before);

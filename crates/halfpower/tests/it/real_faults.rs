@@ -109,7 +109,7 @@ fn a_file_on_a_file_system_that_is_read_only_is_not_opened_for_writing() {
 
 #[test]
 fn a_loop_device_that_is_detached_holds_nothing_and_says_so() {
-    requires!(Root, Loop, Alone);
+    requires!(Root, Loop);
     let device = LoopDevice::new(8 * MIB).unwrap();
     let path = device.path().to_owned();
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -122,7 +122,7 @@ fn a_loop_device_that_is_detached_holds_nothing_and_says_so() {
 
 #[test]
 fn a_loop_device_that_is_detached_during_a_run_ends_with_the_run() {
-    requires!(Root, Loop, Alone);
+    requires!(Root, Loop);
     let device = LoopDevice::new(16 * MIB).unwrap();
     let mut command = program();
     command.arg("run").arg(device.path());

@@ -48,7 +48,7 @@ fn number(finding: &Finding, what: &str) -> f64 {
 
 #[test]
 fn layers_finds_what_a_loop_device_takes_over_and_nothing_between_two_equal_disks() {
-    requires!(Root, Loop, Zram, Alone);
+    requires!(Root, Loop, Zram);
     const SIZE: u64 = 32 << 20;
     let (bare, other) = (Zram::new(SIZE).unwrap(), Zram::new(SIZE).unwrap());
     let layered = LoopDevice::over(bare.path(), &[]).unwrap();

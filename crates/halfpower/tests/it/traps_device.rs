@@ -143,7 +143,7 @@ fn a_file_that_is_truncated_gives_short_transfers_and_one_that_is_not_none() {
 /// of a limit in bursts, which become real steps on a busy machine.
 #[test]
 fn a_device_that_slows_down_in_the_middle_is_told() {
-    requires!(Root, Loop, BlkioGroup, Alone);
+    requires!(Root, Loop, BlkioGroup);
     let device = LoopDevice::new(DEVICE).unwrap();
     let group = testkit::ThrottledGroup::new().unwrap();
     // Below the device's own rate, so that only the limit determines the rate, regardless of other load.

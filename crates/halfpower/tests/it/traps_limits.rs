@@ -49,7 +49,7 @@ fn undisturbed(device: &Path, flags: &str) -> Trial {
 
 #[test]
 fn a_target_as_fast_as_the_processor_is_told_and_one_that_lets_it_wait_is_not() {
-    requires!(Root, Loop, Zram, Alone);
+    requires!(Root, Loop, Zram);
     let memory = Zram::new(128 << 20).unwrap();
     let data = tempfile::NamedTempFile::new().unwrap();
     write_file(data.path(), &noise(128 << 20));

@@ -35,7 +35,7 @@ fn in_memory(len: usize, flags: &str) -> Trial {
 
 #[test]
 fn a_program_that_is_busy_between_its_requests_is_told_to_hold_the_loop_up() {
-    requires!(Root, Mount, Alone);
+    requires!(Root, Mount);
     // Preparing the next request with its verification data takes about as long as copying a small one into
     // mapped memory that is in the CPU's cache, because the file is passed over many times. On the first pass
     // each page is a fault, which on some machines takes far longer. Which sizes are small depends on the
@@ -55,7 +55,7 @@ fn a_program_that_is_busy_between_its_requests_is_told_to_hold_the_loop_up() {
 
 #[test]
 fn a_target_that_is_faster_than_the_program_is_told_and_requests_that_take_longer_are_not() {
-    requires!(Root, Mount, Alone);
+    requires!(Root, Mount);
     let codes = |bs: &str| -> Vec<FindingCode> {
         let trial = in_memory(16 << 20, &format!("--pattern zipf --bs {bs} --runtime 300ms"));
         found(&trial).into_iter().map(|(code, _)| code).collect()
