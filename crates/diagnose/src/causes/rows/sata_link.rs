@@ -65,8 +65,13 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let usual = if slowed || view.is_flash() { USUAL_GBPS } else { speed };
     let could = port.filter(|_| slowed).unwrap_or(usual).max(speed);
     let carries = speed * BYTES_PER_GBPS;
-    if speed < could {
-        let full = view.load.bytes_per_s.is_some_and(|bytes| bytes >= NEAR_FULL * carries);
+    let full = view.load.bytes_per_s.is_some_and(|bytes| bytes >= NEAR_FULL * carries);
+    let alone = fact.number(QUEUE) == Some(1.0);
+    let several = view.load.depth.is_some_and(|depth| depth >= SEVERAL);
+    // The same for both claims, so that a queue that became 1 since the profile is news on a slow link, too.
+    let degree = could / speed * if alone { 2.0 } else { 1.0 };
+    // Requests that wait for each other do not wait for a link that is not full.
+    if speed < could && (full || !(alone && several)) {
         let after = if slowed { "; the kernel slowed it down after errors" } else { "" };
         let says = format!(
             "The SATA link runs at {speed} of a possible {could} Gb/s (at most {}){after}.",
@@ -81,16 +86,15 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let action = "Replace the cable or use another port, then check whether the speed \
                       recovers. `libata.force` on the kernel command line can also limit it.";
         let claim = Claim::unusual(says, explains, action).with(SPEED, speed, "Gb/s");
-        return Some(Claim { notable: slowed, ..claim.by(could / speed) });
+        return Some(Claim { notable: slowed, ..claim.by(degree) });
     }
-    if fact.number(QUEUE) == Some(1.0) {
-        let several = view.load.depth.is_some_and(|depth| depth >= SEVERAL);
+    if alone {
         let says =
             "The drive gets one command at a time because NCQ is off (queue_depth 1).".to_owned();
         let action = "Enable NCQ (echo 31 > /sys/block/DISK/device/queue_depth). If the kernel \
                       disabled it, the kernel log gives the reason. Set the controller to AHCI.";
         let claim = Claim::unusual(says, &Effect::ONE_AT_A_TIME, action).only_if(several);
-        return Some(claim.with(QUEUE, 1.0, ""));
+        return Some(claim.with(QUEUE, 1.0, "").by(degree));
     }
     None
 }
@@ -160,5 +164,21 @@ mod tests {
         let deep = Load { depth: Some(8.0), ..Load::default() };
         cause_only_with_effect("sata_link", now, Effect::SlowReads, deep);
         nothing("sata_link", now, Load { depth: Some(1.0), ..Load::default() });
+        // Also on a slow link that is not full.
+        let slow = facts("sata_link", &machine("1.5 Gbps", 1, "1.5 Gbps"), &sda);
+        let says = cause_only_with_effect(
+            "sata_link",
+            Machine { facts: &slow, ..now },
+            Effect::SlowReads,
+            deep,
+        );
+        assert!(says.contains("NCQ is off"), "{says}");
+        // The link was as slow when the profile was made, but the queue was not.
+        let queued = facts("sata_link", &machine("1.5 Gbps", 32, "1.5 Gbps"), &sda);
+        let of = Effects { load: deep, seen: vec![seen(Effect::SlowReads, true)], holder: None };
+        for (then, news) in [(&queued, true), (&slow, false)] {
+            let [now, then] = [&slow, then].map(|facts| Machine { facts, ..now });
+            assert_eq!(judged_by("sata_link", now, Some(then), &of).unwrap().seen.is_some(), news);
+        }
     }
 }
