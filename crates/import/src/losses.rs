@@ -57,8 +57,8 @@ pub(crate) fn left_out(counts: &Counts) -> Option<Finding> {
     Some(with_counts(Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy), &counts))
 }
 
-/// A finding if the source has only averages since boot. A table without the host line of iostat may be a later
-/// report that somebody copied.
+/// A finding if the source has only averages since boot. A table without the host line of iostat may be a
+/// later report, copied out of its context.
 pub(crate) fn averages_only(starts_with_host: bool) -> Finding {
     if starts_with_host {
         let claim = "The only report is an average since boot, which hides a slow hour.";

@@ -3,8 +3,7 @@
 //! The two objects are two layers: requests to disks, and requests to the volumes above them. A volume
 //! (`C:`) is a part of the disk whose instance names it (`0 C:`), or composed of the disks that do. Without
 //! PhysicalDisk it has no parent. A row covers the time since the previous row. Its time is that of the
-//! machine's clock, in the order of American dates whatever the language, until a spreadsheet saves the file
-//! again. relog and perfmon state the zone and its offset from UTC in the header; typeperf does not. The
+//! machine's clock. Its date has the American order in every language, until a spreadsheet saves the file again. relog and perfmon state the zone and its offset from UTC in the header; typeperf does not. The
 //! first row has no previous row: its rates are blank or of unknown length, and it gives no interval.
 //! `_Total` is the sum of the others and is skipped, unless the file has nothing else.
 

@@ -153,6 +153,11 @@ pub struct HypothesisName {
     pub layer: Option<LayerKind>,
 }
 
+impl HypothesisName {
+    /// The hypothesis that the recording itself, and not the load, has too few data for a verdict.
+    pub const TOO_FEW_DATA: &str = "too few data";
+}
+
 /// Source of the expected latency, best first.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

@@ -15,7 +15,8 @@ fn apart(one: &IntervalTotals, other: &IntervalTotals) -> f64 {
     if fewest < REQUESTS_MIN { ALIKE * (1.0 + 2.0 / fewest.max(1.0).sqrt()) } else { ALIKE }
 }
 
-fn near(one: Option<f64>, other: Option<f64>, factor: f64) -> bool {
+/// Whether two figures are within this factor; unknown ones are near unknown ones only.
+pub(super) fn near(one: Option<f64>, other: Option<f64>, factor: f64) -> bool {
     match (one, other) {
         (Some(a), Some(b)) if a > 0.0 && b > 0.0 => (a / b).max(b / a) <= factor,
         (a, b) => a == b,

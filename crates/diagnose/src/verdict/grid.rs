@@ -28,8 +28,8 @@ const LONE_READ_BYTES: f64 = 4096.0;
 const LONE_READ_BYTES_MAX: f64 = 65_536.0;
 /// Below this utilization the fastest tenth of the test reads find the device idle.
 const FINDS_IDLE: f64 = 0.7;
-/// A read after an idle time takes longer than a QD1 request in a busy period: standard deviation
-/// of the logarithm of that ratio.
+/// Standard deviation, as a logarithm, of how much longer a read after an idle time takes than a QD1 request in a
+/// busy period.
 const AFTER_REST_SD: f64 = 0.35;
 
 /// Mean concurrency while busy.

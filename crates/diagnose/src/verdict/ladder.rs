@@ -5,7 +5,7 @@
 //! queue depth 1, and the number of requests that the device serves in parallel. They apply only to requests
 //! of the same size and read share. No rung detects a device that was always slow, or one of many slow ones.
 
-use super::alike::same_kind;
+use super::alike::{near, same_kind};
 use super::classes::Class;
 use super::interval_totals::IntervalTotals;
 use super::matching::same_size;
@@ -74,11 +74,9 @@ pub(crate) fn at_another_time<'a>(
         let as_often = !closed && of.iops() * SAME_RATE >= now.iops();
         let more = of.iops() > QUICKER * now.iops();
         let told = as_many || as_often || more;
-        let same_rate = (of.iops() / now.iops()).max(now.iops() / of.iops()) <= SAME_RATE;
-        let at_all = told && same_kind(&of, now);
-        at_all.then_some((quick, as_many || as_often, same_rate, other))
+        (told && same_kind(&of, now)).then_some((quick, as_many || as_often, other))
     });
-    let (quick, without_queue, same_rate, other) = quicker.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (quick, without_queue, other) = quicker.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let served = Served::seen(other, &class, busy)?;
     let (mut log_lone, spread) = served.log_lone;
     let mut side = libm::exp(served.log_side);
@@ -86,6 +84,7 @@ pub(crate) fn at_another_time<'a>(
         (log_lone, side) = (libm::log(quick), side.max(2.0 * depth));
     }
     let words = ("this disk at other times", "the same recording");
+    let same_rate = near(Some(served.of.iops()), Some(now.iops()), SAME_RATE);
     let of_place = if is_place_known || same_rate { 0.0 } else { class.place_sd() };
     let spread = spread.hypot(OTHER_DAY_SD).hypot(of_place);
     let class = class.seen(words, (libm::exp(log_lone), spread), side);

@@ -64,8 +64,8 @@ pub(crate) fn chance_of_busy(series: &[IntervalTotals]) -> Option<f64> {
 
 /// The coefficient of variation of the queue depth, and its ratio to that of Poisson arrivals, if
 /// the device was busy all the time. The mean of Poisson arrivals over a time T varies by about
-/// sqrt(2 R / (L T)), where R is the latency. A queue that a program keeps up varies less, whatever
-/// the device does. Within an interval the program may start late; the device is idle until then.
+/// sqrt(2 R / (L T)), where R is the latency. A queue that a program keeps up varies less on
+/// any device. Within an interval the program may start late; the device is idle until then.
 pub(super) fn moves_of_busy(series: &[IntervalTotals]) -> Option<(f64, f64)> {
     let total = IntervalTotals::sum(series);
     if total.utilization().is_some_and(|busy| busy < CONSTANT_BUSY) {

@@ -122,7 +122,7 @@ impl Segment<'_> {
     }
 }
 
-/// The slowest requests, and what they are compared with, as a sentence.
+/// A sentence that compares the slowest requests with the expected ones.
 pub(super) fn slowest(tail: &Tail) -> String {
     format!(
         "One request in {:.0} takes {} or more at the device, {} {}.",

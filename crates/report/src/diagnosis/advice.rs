@@ -6,8 +6,8 @@ use crate::number;
 use crate::observation::moment;
 use crate::story::{Action, Story};
 use record::{
-    Cause, DATES_FROM_NS, Demand, DeviceDiagnosis, Effect, Episode, Remedy, Rung, Strategy,
-    Verdict, drive_letter, is_of_windows,
+    Cause, DATES_FROM_NS, Demand, DeviceDiagnosis, Effect, Episode, HypothesisName, Remedy, Rung,
+    Strategy, Verdict, drive_letter, is_of_windows,
 };
 
 /// Number of recommendations with all details; the others have only the action and its gain.
@@ -111,7 +111,7 @@ fn first_sentence(text: &str) -> &str {
 
 /// Whether the recording itself, and not the load, has too few data for a verdict.
 fn lacks_data(main: &Episode) -> bool {
-    main.hypothesis.as_ref().is_some_and(|row| row.name == "too few data")
+    main.hypothesis.as_ref().is_some_and(|row| row.name == HypothesisName::TOO_FEW_DATA)
 }
 
 /// What to do if no remedy is known.

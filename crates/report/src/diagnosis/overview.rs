@@ -28,13 +28,13 @@ pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
     let place = match told(main.verdict).1 {
         Tone::Bad => 0.0,
         Tone::Warn => 1.0,
-        _ if main.is_likely_trouble() => 1.5,
-        Tone::Faint => 2.0,
-        _ => 3.0,
+        _ if main.is_likely_trouble() => 2.0,
+        Tone::Faint => 3.0,
+        _ => 4.0,
     };
-    // The mean number of waiting requests, mapped to less than half a step of the rank.
+    // The mean number of waiting requests, mapped to less than one step of the rank.
     let waiting = main.calibrated.map_or(0.0, |split| main.numbers.iops * split.queue_ns / 1e9);
-    place - 0.49 * waiting / (waiting + 1.0)
+    place - waiting / (waiting + 1.0)
 }
 
 /// The table of the devices in this order, why some have no verdict, and the idle ones.

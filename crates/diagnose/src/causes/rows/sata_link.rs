@@ -25,6 +25,8 @@ const BYTES_PER_GBPS: f64 = 1e8;
 const NEAR_FULL: f64 = 0.6;
 /// Requests in flight from which they wait for each other on a drive without NCQ.
 const SEVERAL: f64 = 1.5;
+/// How much worse a link is without NCQ, for comparing it with the link when the profile was made.
+const WITHOUT_NCQ: f64 = 2.0;
 /// The speed of a modern SATA link.
 const USUAL_GBPS: f64 = 6.0;
 
@@ -69,7 +71,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let alone = fact.number(QUEUE) == Some(1.0);
     let several = view.load.depth.is_some_and(|depth| depth >= SEVERAL);
     // The same for both claims, so that a queue that became 1 since the profile is news on a slow link, too.
-    let degree = could / speed * if alone { 2.0 } else { 1.0 };
+    let degree = could / speed * if alone { WITHOUT_NCQ } else { 1.0 };
     // Requests that wait for each other do not wait for a link that is not full.
     if speed < could && (full || !(alone && several)) {
         let after = if slowed { "; the kernel slowed it down after errors" } else { "" };

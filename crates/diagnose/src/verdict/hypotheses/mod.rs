@@ -32,6 +32,7 @@ pub(super) use unlisted::unlisted;
 use super::engine::Weigh::{self, One, Several};
 use super::engine::{Explanation, Facts, Hypothesis};
 use super::system_facts::explains_waits;
+use record::HypothesisName;
 use record::LayerKind::{self, Below, Device, File, PageCache, Program, Queue, Scheduler, Volume};
 
 const fn row(name: &'static str, layer: LayerKind, weigh: Weigh) -> Hypothesis {
@@ -52,7 +53,7 @@ pub(super) static ROWS: [Hypothesis; 47] = [
         Queue,
         Several(waits_above::before_the_counters),
     ),
-    row("too few data", Device, Several(too_little::too_little)),
+    row(HypothesisName::TOO_FEW_DATA, Device, Several(too_little::too_little)),
     row("the device is fine, slow or overloaded", Device, Several(device::states)),
     row("a cache serves the requests", Device, One(device::quicker)),
     row("more requests were sequential", Device, One(device::more_sequential)),
@@ -80,8 +81,8 @@ pub(super) static ROWS: [Hypothesis; 47] = [
     row("programs run late and submit bursts", Program, One(processors::late)),
     row("a few requests stall", Device, Several(tail::long)),
     row("a few requests may stall", Device, Several(tail::unseen)),
-    row("the page cache writes back", PageCache, One(write_back::for_nobody)),
-    row("the page cache may write back", PageCache, One(write_back::perhaps_for_nobody)),
+    row("the page cache writes back", PageCache, One(write_back::no_program_waits)),
+    row("the page cache may write back", PageCache, One(write_back::perhaps_no_program_waits)),
     row("the limit on dirty memory is too low", PageCache, One(write_back::limit)),
     row("the page cache is too small", PageCache, One(memory::read_again)),
     row("read-ahead is off", PageCache, One(read_ahead::off)),

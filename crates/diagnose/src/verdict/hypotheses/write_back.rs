@@ -20,7 +20,7 @@ const HARDLY_READ: f64 = 0.05;
 /// Least share of writes among the requests.
 const WRITES_SHARE: f64 = 0.5;
 
-pub(super) fn for_nobody(facts: &Facts<'_, '_>) -> Option<Explanation> {
+pub(super) fn no_program_waits(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     if !notes::is_write_back(segment) || at_limit(segment).is_some() {
         return None;
@@ -40,7 +40,7 @@ pub(super) fn for_nobody(facts: &Facts<'_, '_>) -> Option<Explanation> {
 
 /// Without a profile: a queue of writes alone, if the source does not show whether it comes from
 /// the page cache.
-pub(super) fn perhaps_for_nobody(facts: &Facts<'_, '_>) -> Option<Explanation> {
+pub(super) fn perhaps_no_program_waits(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     let writes = segment.tally.read_share().is_some_and(|reads| reads <= HARDLY_READ);
     if !writes || !segment.is_unprofiled() || segment.around.writeback_bytes.is_some() {

@@ -6,8 +6,8 @@ use record::{
     CauseCode, CgroupLimit, DeviceDiagnosis, IoGroup, LimitedIo, ProcessIo, Strategy, Verdict,
 };
 
-/// Write-back of 400 requests per second, of which these workers start so many each second. The
-/// groups may each write 100 requests per second.
+/// Write-back of 400 requests per second. `workers` names the workers of the kernel with the requests per
+/// second that each starts. Each of the groups may write 100 requests per second.
 fn found(workers: &[(&str, u64)], groups: &[&str]) -> DeviceDiagnosis {
     let writes = |spec: &mut workload::Spec| {
         (spec.asked.rate_iops, spec.asked.read_percent) = (Some(400), 0);

@@ -115,13 +115,13 @@ fn clocks_are_put_right_and_the_host_that_slows_the_others_is_named() {
 }
 
 #[test]
-fn nobody_is_named_where_all_do_the_same_all_of_the_time() {
+fn no_host_is_named_if_all_do_the_same_all_the_time() {
     let all = together(&recordings(0.0, NEVER), &names(), &[]).unwrap();
     assert!(all.filled_by.value().is_none(), "{:?}", all.filled_by);
 }
 
 #[test]
-fn nobody_is_named_where_one_clock_is_off_and_another_is_not_known() {
+fn no_host_is_named_if_one_clock_is_off_and_another_is_unknown() {
     let mut all = recordings(7.3, BURSTS);
     for interval in &mut all[1].intervals {
         interval.all.latency_ns = Some(Figure::measured(1e6, 0.0));
