@@ -60,10 +60,10 @@ const AREAS: [Written; 6] = {
     halfpower check /dev/sdb              reads only, the whole device\n  \
     halfpower check --no-write --json > profile.json"))]
 pub(crate) struct CheckArgs {
-    /// Directory (for a temporary test file), file, block device (both read only) or sim:NAME.
+    /// Directory (for temporary test files), file, block device (both read only) or sim:NAME.
     #[arg(default_value = ".")]
     target: String,
-    /// Measuring time, at least 5s. It excludes writing the test file and, on a simulated target,
+    /// Measuring time, at least 5s. It excludes writing the test files and, on a simulated target,
     /// QD 1 reads [default: 60s; with --for-diagnosis 10m, on a simulated target as long as
     /// necessary].
     #[arg(long, value_name = "TIME")]
@@ -79,7 +79,7 @@ pub(crate) struct CheckArgs {
     /// Measure the full matrix: 36 cells, 4 to 128 KiB.
     #[arg(long)]
     full: bool,
-    /// Do not measure writes. In a directory, the test file is still written.
+    /// Do not measure writes. In a directory, the test files are still written.
     #[arg(long)]
     no_write: bool,
     /// Total size of the test files, or of the measured area [default: a tenth of the free space,

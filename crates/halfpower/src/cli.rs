@@ -61,7 +61,7 @@ pub(crate) enum Verb {
     Zones(crate::zones::ZonesArgs),
     /// Compare the figures of three papers with simulated drives.
     Papers(crate::papers::PapersArgs),
-    /// Take part in a load of several machines (started by `run --hosts`).
+    /// Take part in a load from several machines (started by `run --hosts`).
     Agent(crate::agent::AgentArgs),
 }
 

@@ -27,7 +27,7 @@ use std::sync::atomic::Ordering;
     halfpower papers --only fig06.write.3 --verbose\n  \
     halfpower papers --without rotation     what fails without rotational delay")]
 pub(crate) struct PapersArgs {
-    /// Compare only these rows: an id, a figure (\"Figure 3\"), a chart or a paper (riedel, chung,
+    /// Compare only these rows: an id, a figure ("Figure 3"), a chart or a paper (riedel, chung,
     /// friedman). Can be repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,

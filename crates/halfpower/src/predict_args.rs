@@ -140,7 +140,7 @@ pub(crate) struct LoadArgs {
     /// Share of requests that a cache of the device serves.
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
     pub(crate) hit: u8,
-    /// How requests arrive: poisson (independently of each other) or constant (at equal distances).
+    /// How requests arrive: poisson (independently of each other) or constant (at equal intervals).
     #[arg(long, value_name = "NAME", default_value = "poisson", requires = "rate_iops",
         value_parser = choice(ARRIVALS))]
     arrival: Arrival,

@@ -323,8 +323,8 @@ pub(crate) struct PlaceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
-    /// Measured time; with another stopping rule, the maximum [default: 10s; for a job of --beside,
-    /// that of the first job].
+    /// Length of the measurement; with another stopping rule, its maximum [default: 10s; in
+    /// --beside, that of the first job].
     #[arg(long, value_name = "TIME")]
     pub(crate) runtime: Option<Nanos>,
     /// Warm-up time before the measured time; not counted.

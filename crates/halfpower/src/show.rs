@@ -53,7 +53,8 @@ enum ShowAction {
 
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Only documents of this kind, as in `show`; trial includes those of checks and experiments.
+    /// Only documents of this kind (as for `show --kind`); trial also lists the trials inside
+    /// checks and experiments.
     #[arg(long, value_name = "KIND", value_parser = one_of(&DocumentKind::ALL, DocumentKind::name))]
     kind: Option<DocumentKind>,
     /// Print a JSON array.

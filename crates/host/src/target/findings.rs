@@ -27,8 +27,8 @@ pub(crate) fn target_findings(facts: &Target) -> Vec<Finding> {
             findings.push(Finding::note(
                 FindingCode::CompressedFilesystem,
                 format!(
-                    "The {} compresses data (mount options {}); the random data of this test does \
-                     not compress.",
+                    "The {} file system compresses data (mount options {}); the random data of \
+                     this test does not compress.",
                     filesystem.kind, filesystem.options
                 ),
                 "To measure without compression, name a directory that is not compressed.",
