@@ -458,11 +458,7 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
         ("% Disk Time", disk_time, "latency times rate, limited to 100: not a share of time"),
         ("queue length", queue, "requests in flight, including those in service"),
         ("svctm", svctm, "U/X: mean time between completions, not a latency"),
-        (
-            "%util",
-            busy,
-            "time with at least one request in flight, whatever the device's parallelism",
-        ),
+        ("%util", busy, "time with at least one request in flight; not saturation"),
     ];
     if rows.iter().all(|(_, value, _)| value.is_none()) {
         return;

@@ -137,7 +137,7 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
         }
         Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it is fine.",
         Verdict::NotEnoughEvidence if main.numbers.requests >= 1.0 && lacks_data(main) => {
-            "Record again, with what is missing here."
+            HypothesisName::RECORD_AGAIN
         }
         Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while the load is higher.",
         Verdict::NotEnoughEvidence => {
