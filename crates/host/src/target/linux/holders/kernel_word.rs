@@ -117,12 +117,6 @@ pub(super) fn claimed_below(roots: &Roots, reach: &Reach) -> Option<Use> {
         let node = part.device()?;
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = rustix::fs::open(roots.dev.join(&node.name), flags, Mode::empty());
-        (opened.err() == Some(Errno::BUSY)).then(|| Use {
-            why: part.says(
-                "is in use according to the kernel: the device or a part of it is mounted in \
-                 another mount namespace, or a driver uses it",
-            ),
-            remedy: "find out what uses it (lsblk, fuser -v) and release it there".to_owned(),
-        })
+        (opened.err() == Some(Errno::BUSY)).then(|| Use::unnamed(|predicate| part.says(predicate)))
     })
 }
