@@ -277,6 +277,12 @@ pub struct CgroupLimit {
     pub limit_per_s: u64,
 }
 
+impl CgroupLimit {
+    /// What to do about a limit on halfpower itself.
+    pub const LIFT: &str =
+        "Run outside this control group, or raise the limit (io.max, blkio.throttle.*).";
+}
+
 /// How the kernel divides a device among control groups.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
