@@ -67,7 +67,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     if let Some(prediction) = advised.filter(|_| !document.simulated) {
         let error = number::percent(prediction.in_run_rel);
         let text = format!(
-            "the error of the latency is {error} without differences between files and over time"
+            "the error of the latency is {error}, excluding differences between files and over time"
         );
         story.condition("within the run", text);
     }

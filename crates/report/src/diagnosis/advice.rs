@@ -148,10 +148,12 @@ pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Epis
         Verdict::NotEnoughEvidence if main.numbers.requests >= 1.0 && lacks_data(main) => {
             HypothesisName::RECORD_AGAIN
         }
-        Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while the load is higher.",
+        Verdict::NotEnoughEvidence if profiled => {
+            "Observe for longer, or while the load is higher."
+        }
         Verdict::NotEnoughEvidence => {
-            "Make a profile with `halfpower check` while the disk is quiet. Then watch again, for \
-             longer or while the load is higher."
+            "Make a profile with `halfpower check` while the disk is quiet. Then observe again, \
+             for longer or while the load is higher."
         }
         _ if !profiled => DECIDE,
         _ => {

@@ -37,7 +37,7 @@ pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Opt
     if writers == Writers::Hidden {
         return Some(Use {
             why: target.says(
-                "is another user's file, and the kernel shows only to its owner whether a program \
+                "belongs to another user, and only its owner can ask the kernel whether a program \
                  has it open for writing",
             ),
             remedy: "run as its owner or as root, or name a file that you own".to_owned(),
