@@ -72,7 +72,7 @@ impl<'a> Tables<'a> {
             return used(format!("receives the pages that {name} writes back"), &remedy);
         }
         if let Some((_, how)) = self.exported.iter().find(|(path, _)| self.leads_to(path, part)) {
-            let remedy = "end that export first (targetcli, nvmetcli, or configfs)";
+            let remedy = "end that export first (with targetcli, nvmetcli or configfs)";
             return used(format!("is exported to other machines or guests ({how})"), remedy);
         }
         let ids = part.file().map(|file| file.ids.as_slice()).unwrap_or_default();
