@@ -102,7 +102,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         return Err(usage("--sustained works only on one machine; omit --hosts or --sustained"));
     }
     if simulated.is_some() && !arguments.file.is_empty() {
-        return Err(usage("--file names a file on a disk; a simulated target has no files"));
+        return Err(usage("--file does not apply to a simulated target; omit it"));
     }
     if simulated.is_some() && arguments.hosts.given() {
         return Err(usage("--hosts does not apply to a simulated target; omit it"));
@@ -329,7 +329,8 @@ fn open(
         let name = |device: &Option<DeviceFacts>| device.as_ref().map(|it| it.name.clone());
         if name(&facts.device) != name(&disk) {
             return Err(usage(format!(
-                "--file {file} and {} are on different disks, but a profile covers only one disk",
+                "--file {file} and {} are on different disks, but a profile covers only one disk; \
+                 check each disk separately",
                 arguments.target
             )));
         }

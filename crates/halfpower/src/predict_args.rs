@@ -113,7 +113,7 @@ pub(crate) struct SessionArgs {
         help_heading = "Commits"
     )]
     pub(crate) work: Nanos,
-    /// Number of CPUs for that work [default: as in the profiled machine].
+    /// Number of CPUs for --work [default: as in the profiled machine].
     #[arg(long, value_name = "N", requires = "sessions", help_heading = "Commits",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) processors: Option<u32>,

@@ -51,7 +51,7 @@ pub(crate) struct ReportArgs {
     /// Append a line per trial to a CSV file with 14 fields, as `run` does.
     #[arg(long, value_name = "FILE")]
     sqlio_csv: Option<PathBuf>,
-    /// The comment in these lines.
+    /// Comment in the lines of --sqlio-csv.
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
     /// Print the results and the files written as JSON.

@@ -289,7 +289,8 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "RATE|max", value_parser = rebuild_pace, requires = "failed")]
     pub(crate) rebuild: Option<RebuildPace>,
     /// I/O engine: io_uring, libaio, sync (one request per job), threads (a pool), mmap, null (no
-    /// I/O) [default: io_uring].
+    /// I/O) [default: io_uring]. On Windows: iocp, events, readfileex, sync, threads, null [default:
+    /// iocp].
     #[arg(long, value_name = "ENGINE", value_parser = engine)]
     pub(crate) ioengine: Option<EngineName>,
     /// io_uring: poll for completions.
@@ -469,7 +470,7 @@ pub(crate) struct ResultArgs {
     /// Append a line to a file of trials (CSV with 14 fields).
     #[arg(long, value_name = "FILE")]
     pub(crate) sqlio_csv: Option<PathBuf>,
-    /// Comment in that line.
+    /// Comment in the line of --sqlio-csv.
     #[arg(long, value_name = "TEXT")]
     pub(crate) comment: Option<String>,
     /// Also write the trial as JSON to a file.

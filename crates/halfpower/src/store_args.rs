@@ -21,7 +21,7 @@ const LATEST_PROFILES: usize = 200;
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
     /// Database of results [default: $HALFPOWER_DB, else halfpower/halfpower.db in the XDG data
-    /// directory].
+    /// directory, on Windows in %LOCALAPPDATA%].
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) db: Option<PathBuf>,
 }

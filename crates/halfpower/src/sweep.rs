@@ -20,7 +20,7 @@ use clap::Args;
 use engine::input;
 use host::target::{Access, InUse};
 use plan::session::experiment::{Line, OpenedDesign, ReadLine, ReadyLine, rounding_findings};
-use plan::session::{self, Driver, End, Opener, StopFlag, Targets};
+use plan::session::{self, Driver, End, Opener, SessionError, StopFlag, Targets};
 use record::{Experiment, Trial};
 
 #[derive(Debug, Args)]
@@ -140,7 +140,7 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     }
     let names = &arguments.targets;
     if names.is_empty() {
-        return Err(usage("name at least one target: a directory, a file, a device or sim:NAME"));
+        return Err(SessionError::no_target().into());
     }
     let simulated = session::one_simulated(names)?.is_some();
     let seed = session::seed(arguments.results.seed, simulated);

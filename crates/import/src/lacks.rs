@@ -4,7 +4,9 @@
 //! impossible. So the figures of the observation itself are checked, not a list of what each format should
 //! have: a column that a user left out has the same effect.
 
-use record::{Figure, Finding, FindingCode, Interval, Observation, OpInterval, Severity};
+use record::{
+    Figure, Finding, FindingCode, Interval, Observation, OpInterval, Severity, is_of_windows,
+};
 
 /// If the resolution of a mean latency exceeds this share of the latency, a comparison with a profile is
 /// coarse: the tolerance of the verdict `slow` has this size.
@@ -146,10 +148,20 @@ pub(crate) fn findings(
         findings.push(finding.with("intervals", count, ""));
     }
     if observation.contexts.iter().all(|it| it.io_some_share.is_none()) {
-        let claim = "the source reports nothing about the layers above the disk (control groups, \
-                     pressure); not available: the verdict capped, which becomes \"capped or paced \
-                     by the application\"";
-        let remedy = "record on the machine itself: halfpower record";
+        let windows = observation.devices.first();
+        let windows = windows.is_some_and(|it| is_of_windows(&observation.source, &it.name));
+        let (lack, remedy) = match windows {
+            true => ("Windows does not report how long programs wait for I/O", ""),
+            false => (
+                "the source reports nothing about the layers above the disk (control groups, \
+                 pressure)",
+                "record on the machine itself: halfpower record",
+            ),
+        };
+        let claim = format!(
+            "{lack}; not available: the verdict capped, which becomes \"capped or paced by the \
+             application\""
+        );
         let finding = Finding::note(FindingCode::FiguresMissing, claim, remedy);
         findings.push(finding.with("intervals", count, ""));
     }
@@ -187,8 +199,8 @@ pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding
              {least}, although requests completed and the weighted time gives at most {most:.2}",
             device.name
         );
-        let remedy = "to find requests that really hang, check dmesg, or run halfpower watch on \
-                      the machine";
+        let remedy = "to find requests that really hang, check the system log (dmesg, or the event \
+                      log), or run halfpower watch on the machine";
         stuck.push(device.name.clone());
         findings.push(
             Finding::warning(FindingCode::ImpossibleFigures, claim, remedy)

@@ -61,14 +61,14 @@ pub(crate) fn left_out(counts: &Counts) -> Option<Finding> {
 /// later report, copied out of its context.
 pub(crate) fn averages_only(starts_with_host: bool) -> Finding {
     if starts_with_host {
-        let claim = "The only report is an average since boot, which hides a slow hour.";
-        let remedy = "Record while the disk is slow: `iostat -x -t 1 60`. If the report covers an \
-                      interval (iostat -y), give its length with --interval.";
-        return Finding::warning(FindingCode::SinceBoot, claim, remedy);
+        let remedy = format!(
+            "{} If the report covers an interval (iostat -y), give its length with --interval.",
+            Finding::RECORD_WHILE_SLOW
+        );
+        return Finding::warning(FindingCode::SinceBoot, Finding::SINCE_BOOT, remedy);
     }
-    let claim = "the only report may be an average since boot, which hides a slow hour";
-    let remedy = "record with an interval while the disk is slow: iostat -x -t 1";
-    Finding::warning(FindingCode::IntervalsLeftOut, claim, remedy)
+    let claim = "the only report may be an average since boot, not of an interval";
+    Finding::warning(FindingCode::IntervalsLeftOut, claim, Finding::RECORD_WHILE_SLOW)
 }
 
 /// A finding if the source has only sums over all disks.

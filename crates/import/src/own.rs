@@ -12,7 +12,9 @@ pub(crate) fn read(text: &str) -> Result<Observation, ImportError> {
         serde_json::from_str(text).map_err(|error| failed(error.to_string()))?;
     if document.schema != OBSERVATION_SCHEMA {
         let schema = &document.schema;
-        return Err(failed(format!("its schema is {schema}; expected {OBSERVATION_SCHEMA}")));
+        return Err(failed(format!(
+            "its schema is {schema}, and this version reads {OBSERVATION_SCHEMA}"
+        )));
     }
     if document.intervals.iter().any(|interval| interval.duration_ns == 0) {
         return Err(failed("it contains an interval of length 0".to_owned()));

@@ -406,7 +406,7 @@ fn spread_finding(cells: &[ExperimentCell]) -> Option<Finding> {
                 most * 100.0
             ),
             "The intervals include these differences. To narrow them, use more blocks (--blocks) \
-             or longer trials (--runtime); `halfpower check` shows other load on the disk.",
+             or longer trials (--runtime); `halfpower watch` shows other load on the disk.",
         )
         .with("combinations apart", apart.len() as f64, "")
         .with("largest spread", most, "share"),

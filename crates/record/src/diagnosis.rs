@@ -156,6 +156,9 @@ pub struct HypothesisName {
 impl HypothesisName {
     /// The hypothesis that the recording itself, and not the load, has too few data for a verdict.
     pub const TOO_FEW_DATA: &str = "too few data";
+    /// What to do about it. The verdict's claim names the gap.
+    pub const RECORD_AGAIN: &str =
+        "Record again: for longer, with the missing counters, or with a finer resolution.";
 }
 
 /// Source of the expected latency, best first.

@@ -197,6 +197,12 @@ pub struct Extents {
     pub map_hash: String,
 }
 
+impl Extents {
+    /// What to do about an area that was never written.
+    pub const FILL: &str = "Copy the file with 'cp --sparse=never' and measure the copy, or name a \
+                            directory: its test file is written in full.";
+}
+
 /// What a control group limits: bytes or requests, in one direction.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -269,6 +275,12 @@ pub struct CgroupLimit {
     pub major_minor: String,
     /// The limit, in bytes or requests per second.
     pub limit_per_s: u64,
+}
+
+impl CgroupLimit {
+    /// What to do about a limit on halfpower itself.
+    pub const LIFT: &str =
+        "Run outside this control group, or raise the limit (io.max, blkio.throttle.*).";
 }
 
 /// How the kernel divides a device among control groups.

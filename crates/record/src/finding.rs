@@ -232,6 +232,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The claim of [`FindingCode::SinceBoot`].
+    pub const SINCE_BOOT: &str =
+        "The only report is an average since boot, which hides slow periods.";
+    /// Its remedy.
+    pub const RECORD_WHILE_SLOW: &str = "Record while the disk is slow: `iostat -x -t 1 60`.";
+
     /// A certain finding, without evidence yet.
     #[must_use]
     pub fn new(

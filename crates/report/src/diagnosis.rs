@@ -71,7 +71,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         let devices = diagnosis.devices.iter();
         let (idle, mut devices): (Vec<_>, Vec<_>) = devices.partition(|device| is_idle(device));
         devices.sort_by_cached_key(|one| Ordered(rank(one)));
-        overview(&mut story, &devices, &idle);
+        overview(&mut story, &diagnosis.source, &devices, &idle);
         let ill = devices.iter().filter(|device| matters(device)).count();
         // If all devices are healthy, the first one has the recommendation.
         let (told, folded) = devices.split_at(ill.max(1).min(devices.len()));
@@ -112,7 +112,7 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
         return story.badges.push(Badge { subject: subject.to_owned(), ..badge });
     };
     story.badges.push(badge(&diagnosis.source, device, main, subject));
-    advice(story, device, main, subject);
+    advice(story, &diagnosis.source, device, main, subject);
     let title = |text: &str| prefix(subject) + text;
     let section = story.section(title("Why"), &where_in_time(device, index, main));
     // The verdict names the cause; a profile that had to be extrapolated makes it uncertain.
@@ -458,11 +458,7 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
         ("% Disk Time", disk_time, "latency times rate, limited to 100: not a share of time"),
         ("queue length", queue, "requests in flight, including those in service"),
         ("svctm", svctm, "U/X: mean time between completions, not a latency"),
-        (
-            "%util",
-            busy,
-            "time with at least one request in flight, whatever the device's parallelism",
-        ),
+        ("%util", busy, "time with at least one request in flight; not saturation"),
     ];
     if rows.iter().all(|(_, value, _)| value.is_none()) {
         return;

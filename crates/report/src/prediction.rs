@@ -67,7 +67,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     if let Some(prediction) = advised.filter(|_| !document.simulated) {
         let error = number::percent(prediction.in_run_rel);
         let text = format!(
-            "the error of the latency is {error} without differences between files and over time"
+            "the error of the latency is {error}, excluding differences between files and over time"
         );
         story.condition("within the run", text);
     }
@@ -263,20 +263,21 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
             let share = number::percent(at.saturation);
             match at.offered {
                 Offered::Depth(depth) => format!(
-                    "at most {} from a program with QD {}, {share} of the maximum; unknown for \
+                    "met up to {} by a program at QD {}, {share} of the maximum; unknown for \
                      requests that arrive independently (check --for-diagnosis measures these)",
                     number::with_interval(&at.iops, number::per_second),
                     plain(depth)
                 ),
                 // The rate is given and has no error of its own.
-                _ => {
-                    format!("at most {}, {share} of the maximum", number::per_second(at.iops.value))
-                }
+                _ => format!(
+                    "met up to {}, {share} of the maximum",
+                    number::per_second(at.iops.value)
+                ),
             }
         }
         (None, not) => not.clone().unwrap_or_default(),
     };
-    (format!("SLO {label} up to {}", number::time(most)), text)
+    (format!("SLO {label} {}", number::time(most)), text)
 }
 
 fn models(story: &mut Story, document: &PredictionDocument) {

@@ -289,8 +289,7 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
         Some(what) => (12.0, format!("that is the limit of {what}")),
         None if even <= 0.15 => {
             let because = format!(
-                "as behind a rate limiter: the rate varies less than a disk's own ({} the random \
-                 variation)",
+                "as behind a rate limiter, because its variation is only {} that of chance",
                 times(even)
             );
             (5.0, because)

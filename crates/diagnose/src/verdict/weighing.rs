@@ -68,7 +68,7 @@ fn decided(found: Vec<Explanation>) -> Judgement {
     let Some(heaviest) = all.first().map(|one| one.weight) else {
         return Judgement {
             verdict: Verdict::NotEnoughEvidence,
-            claim: "Nothing was seen.".to_owned(),
+            claim: "No hypothesis fits these counters.".to_owned(),
             evidence: Vec::new(),
             probability: 1.0,
             open: Vec::new(),

@@ -73,8 +73,7 @@ pub(crate) fn placement_findings(
                     format_bytes(absent),
                     format_bytes(size.0)
                 ),
-                "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory: \
-                 its test file is written in full.",
+                Extents::FILL,
             )
             .with("holes", extents.hole_bytes.0 as f64, "bytes")
             .with("unwritten extents", extents.unwritten_bytes.0 as f64, "bytes")

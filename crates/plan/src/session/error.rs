@@ -92,6 +92,12 @@ impl SessionError {
         Self::Usage(text.into())
     }
 
+    /// A command without a target.
+    #[must_use]
+    pub fn no_target() -> Self {
+        Self::usage("name at least one target: a directory, a file, a device or sim:NAME")
+    }
+
     /// A stop by the user or the system; the text states which results are saved.
     pub fn ended(text: impl Into<String>) -> Self {
         Self::Interrupted(text.into())

@@ -285,7 +285,7 @@ impl Session {
             Ok(())
         };
         if self.elsewhere.is_some() {
-            let text = "halfpower cannot fill the page cache of other machines";
+            let text = "halfpower cannot fill the page cache of other machines; omit --hosts";
             return Err(SessionError::usage(text));
         }
         for handle in &self.handles {

@@ -141,7 +141,8 @@ pub fn open_again(
     let disk = |target: &record::Target| target.device.as_ref().map(|device| device.name.clone());
     if disk(target.facts()) != disk(&profile.target) {
         return Err(SessionError::Usage(format!(
-            "{} is not on the profiled disk; a profile is valid only for its own disk",
+            "{} is not on the profiled disk; make a profile of its present disk with `halfpower \
+             check`",
             profile.target.path
         )));
     }
@@ -161,7 +162,7 @@ pub fn drift_now(
     display: &mut dyn Display,
 ) -> Result<(Predictor, DriftNow)> {
     if profile.simulated {
-        let text = "--now: a simulated device does not change after it was profiled";
+        let text = "--now: a simulated device does not change after it was profiled; omit it";
         return Err(SessionError::usage(text));
     }
     // In a directory, only halfpower's own test file is written.
@@ -181,7 +182,7 @@ pub fn drift_now(
     }
     let level = probe.level().ok_or_else(|| {
         let text = "--now: the present speed of the device is unknown, because no measurement of \
-                    the profile's loads was valid; perhaps the machine is too busy";
+                    the profile's loads was valid; run again when the machine is less busy";
         SessionError::NoResult(text.to_owned())
     })?;
     let now = DriftNow { level, ends: probe.ends(), since: probe.since() };

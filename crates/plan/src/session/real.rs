@@ -58,8 +58,7 @@ impl RealTargets {
         for handle in handles.iter_mut().filter(made) {
             handle.facts.size_bytes = smallest.unwrap_or(handle.facts.size_bytes);
         }
-        let first =
-            handles.first().ok_or_else(|| SessionError::usage("name at least one target"))?;
+        let first = handles.first().ok_or_else(SessionError::no_target)?;
         let environment = kernel::environment(&roots, first.facts.device.as_ref());
         Ok(Self::new(roots, handles, environment, None))
     }
@@ -80,7 +79,7 @@ impl RealTargets {
     /// If the list is empty.
     pub fn elsewhere(targets: Rc<dyn TargetsElsewhere>) -> Result<Self> {
         if targets.facts().is_empty() {
-            return Err(SessionError::usage("name at least one target"));
+            return Err(SessionError::no_target());
         }
         let roots = Roots::default();
         let environment = kernel::environment(&roots, None);

@@ -60,7 +60,7 @@ pub fn open_for_run(
             Some(first) => first.add(opened),
         }
     }
-    let mut targets = targets.ok_or_else(|| SessionError::usage("name at least one target"))?;
+    let mut targets = targets.ok_or_else(SessionError::no_target)?;
     let facts: Vec<Vec<&Target>> = targets.sets().map(|set| set.all_facts().collect()).collect();
     let workload = workload_on(spec, &facts)?;
     let is_read = |set| workload.by_targets().any(|(it, job)| it == set && job.read_percent > 0);
@@ -148,7 +148,7 @@ fn size_on(spec: &Spec, targets: &[&Target]) -> Result<Option<Bytes>> {
     let (Some(smallest), Some(largest)) =
         (targets.iter().min_by_key(by_size), targets.iter().max_by_key(by_size))
     else {
-        return Err(SessionError::usage("name at least one target"));
+        return Err(SessionError::no_target());
     };
     if smallest.size_bytes != largest.size_bytes
         && spec.size.is_none()

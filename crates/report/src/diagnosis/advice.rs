@@ -23,7 +23,7 @@ pub(super) fn answers(
 ) -> Vec<(String, String)> {
     let first = device.advice.first();
     let cause = first.and_then(|remedy| answered(device, remedy)).or_else(|| main.causes.first());
-    let alone = || without_remedy(device, main);
+    let alone = || without_remedy(source, device, main);
     let action = first.map_or_else(alone, |remedy| remedy.action.clone());
     let baseline = main.baseline.as_ref().filter(|baseline| baseline.rung != Rung::Profile);
     let unproven = baseline.is_some();
@@ -114,8 +114,8 @@ fn lacks_data(main: &Episode) -> bool {
     main.hypothesis.as_ref().is_some_and(|row| row.name == HypothesisName::TOO_FEW_DATA)
 }
 
-/// What to do if no remedy is known.
-pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String {
+/// What to do if no remedy is known. The source of the counters shows whether they come from Windows.
+pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Episode) -> String {
     let elsewhere = main.causes.iter().filter(|cause| cause.code.is_elsewhere());
     let elsewhere: Vec<&str> = elsewhere.map(|cause| cause.claim.as_str()).collect();
     let profiled = device.profile.value().is_some();
@@ -128,8 +128,17 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
              between (limits, locks, the network, another disk)."
         }
         Verdict::Healthy | Verdict::NotTheDisk if !gets_what_it_asks_for(main) => {
-            "There is no evidence against this disk. This source does not show whether programs \
-             wait for anything else: run `halfpower diagnose` on the machine itself, as root."
+            match is_of_windows(source, &device.device) {
+                true => {
+                    "There is no evidence against this disk. Windows does not report whether \
+                     programs wait for anything else: measure latency in the program."
+                }
+                false => {
+                    "There is no evidence against this disk. This source does not show whether \
+                     programs wait for anything else: run `halfpower diagnose` on the machine \
+                     itself, as root."
+                }
+            }
         }
         Verdict::Healthy | Verdict::NotTheDisk if elsewhere.is_empty() => {
             "Leave the disk alone: it is fine. If a program waits, it waits for something else: a \
@@ -137,12 +146,14 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
         }
         Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it is fine.",
         Verdict::NotEnoughEvidence if main.numbers.requests >= 1.0 && lacks_data(main) => {
-            "Record again, with what is missing here."
+            HypothesisName::RECORD_AGAIN
         }
-        Verdict::NotEnoughEvidence if profiled => "Watch for longer, or while the load is higher.",
+        Verdict::NotEnoughEvidence if profiled => {
+            "Observe for longer, or while the load is higher."
+        }
         Verdict::NotEnoughEvidence => {
-            "Make a profile with `halfpower check` while the disk is quiet. Then watch again, for \
-             longer or while the load is higher."
+            "Make a profile with `halfpower check` while the disk is quiet. Then observe again, \
+             for longer or while the load is higher."
         }
         _ if !profiled => DECIDE,
         _ => {
@@ -153,9 +164,15 @@ pub(super) fn without_remedy(device: &DeviceDiagnosis, main: &Episode) -> String
     [text].into_iter().chain(elsewhere).collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn advice(story: &mut Story, device: &DeviceDiagnosis, main: &Episode, subject: &str) {
+pub(super) fn advice(
+    story: &mut Story,
+    source: &str,
+    device: &DeviceDiagnosis,
+    main: &Episode,
+    subject: &str,
+) {
     if device.advice.is_empty() {
-        story.actions.push(Action::new(subject, without_remedy(device, main)));
+        story.actions.push(Action::new(subject, without_remedy(source, device, main)));
     }
     for (index, remedy) in device.advice.iter().enumerate() {
         let what = format!("{}: {}", strategy_words(remedy.strategy), remedy.action);

@@ -7,7 +7,7 @@ use crate::finding::number_text;
 use crate::number;
 use crate::story::{Section, Story, bracketed, prefix};
 use crate::target::device_line;
-use record::{DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, shell_word};
+use record::{DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, is_of_windows, shell_word};
 
 /// The source of counters read on the machine itself.
 const LIVE: &str = "live";
@@ -113,9 +113,13 @@ pub(super) fn commands(story: &mut Story, diagnosis: &Diagnosis, devices: &[&Dev
             let export = |device: &&DeviceDiagnosis| {
                 device.facts.as_ref().is_some_and(DeviceFacts::is_export)
             };
-            let other = match devices.iter().any(export) {
-                true => format!("nfsiostat 1 {seconds}"),
-                false => format!("iostat -dxy {names} 1 {seconds}"),
+            let of_windows = |device: &&DeviceDiagnosis| is_of_windows(LIVE, &device.device);
+            let other = if devices.iter().any(export) {
+                format!("nfsiostat 1 {seconds}")
+            } else if devices.iter().any(of_windows) {
+                format!(r#"typeperf "\PhysicalDisk(*)\*" -si 1 -sc {seconds}"#)
+            } else {
+                format!("iostat -dxy {names} 1 {seconds}")
             };
             story.commands.push(other);
         }

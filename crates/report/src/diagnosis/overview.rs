@@ -38,7 +38,12 @@ pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
 }
 
 /// The table of the devices in this order, why some have no verdict, and the idle ones.
-pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[&DeviceDiagnosis]) {
+pub(super) fn overview(
+    story: &mut Story,
+    source: &str,
+    devices: &[&DeviceDiagnosis],
+    idle: &[&DeviceDiagnosis],
+) {
     let rows = devices.iter().filter_map(|device| Some((*device, device.shown_episode()?)));
     let rows: Vec<(&DeviceDiagnosis, &Episode)> = rows.collect();
     let table = Table::of(rows.iter().copied(), |t| {
@@ -72,7 +77,7 @@ pub(super) fn overview(story: &mut Story, devices: &[&DeviceDiagnosis], idle: &[
     story.overview.extend(lines.into_iter().map(|line| Block::Text(line, Tone::Plain)));
     let first = idle.first().filter(|_| rows.is_empty());
     if let Some((device, main)) = first.and_then(|device| Some((device, device.shown_episode()?))) {
-        story.actions.push(Action::new("", advice::without_remedy(device, main)));
+        story.actions.push(Action::new("", advice::without_remedy(source, device, main)));
     }
 }
 

@@ -52,7 +52,8 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
     }
     if whole {
         if row.interval.as_ref().is_some_and(|interval| interval.processes.is_none()) {
-            let text = "processes are not counted here: this requires root and a kernel with BPF";
+            let text =
+                "processes are not counted here: this requires root and a Linux kernel with BPF";
             pane.hanging(vec![label("process")], text, Tone::Faint);
         }
         if let Some(traced) = row.interval.as_ref().and_then(|interval| interval.traced.as_deref())

@@ -101,7 +101,7 @@ pub(super) const MEANINGS: [(&str, &str); 11] = [
     ("busy", "share of time with any request; not saturation; ?: unreliable"),
     ("verdict", "diagnosis of the last 30 s; ? other explanations remain"),
     ("sat", "saturation: IOPS relative to the profile's max for this mix"),
-    ("process", "process with most requests, and its share (root only)"),
+    ("process", "process with most requests, and its share (Linux, root only)"),
     ("service, queue", "latency split by profile, else by S = U/X (overlap is queue)"),
     (HISTORY, "latency in recent intervals, on its own scale"),
 ];

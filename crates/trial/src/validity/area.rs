@@ -9,8 +9,8 @@
 use super::{bytes, devices, extents, in_memory};
 use crate::control::area_bytes;
 use record::{
-    Bytes, CacheMode, Confidence, EngineName, Finding, FindingCode, Pattern, Severity, TargetKind,
-    Trial, format_bytes, format_share,
+    Bytes, CacheMode, Confidence, EngineName, Extents, Finding, FindingCode, Pattern, Severity,
+    TargetKind, Trial, format_bytes, format_share,
 };
 
 /// Cache size of an ordinary drive (data sheets of the last fifteen years give 16 to 512 MiB).
@@ -53,8 +53,7 @@ pub(super) fn unwritten(trial: &Trial) -> Option<Finding> {
                 format_bytes(absent),
                 format_bytes(area)
             ),
-            "Copy the file with 'cp --sparse=never' and measure the copy, or name a directory: its \
-             test file is written in full.",
+            Extents::FILL,
         )
         .with("never written", absent as f64, "bytes")
         .with("of that, holes", holes as f64, "bytes")

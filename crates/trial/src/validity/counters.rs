@@ -16,6 +16,9 @@ const READ_AHEAD_FACTOR: f64 = 1.5;
 const MERGED_SHARE: f64 = 0.01;
 /// Bytes in the unused direction that any system transfers now and then, for its journal or logs.
 const HOUSEKEEPING_BYTES: f64 = 1_048_576.0;
+/// What to do about other programs on the device.
+const QUIET: &str = "Run again when the device is quiet; iotop and pidstat -d (on Windows, \
+                     Resource Monitor) show the programs.";
 /// File systems that write overwritten data to a new place, with all the metadata above it.
 const COPYING: [&str; 4] = ["btrfs", "bcachefs", "zfs", "f2fs"];
 
@@ -184,7 +187,7 @@ fn same_direction(trial: &Trial) -> Option<Finding> {
                 counters.device,
                 (ratio - 1.0) * 100.0
             ),
-            "Run again when the device is quiet; iotop and pidstat -d show the programs.",
+            QUIET,
         )
         .with("device bytes over ours", ratio, "")
         .confidence(Confidence::Likely)
@@ -210,7 +213,7 @@ fn other_direction(trial: &Trial) -> Option<Finding> {
                 traffic.counters.device,
                 format_share(share)
             ),
-            "Run again when the device is quiet; iotop and pidstat -d show the programs.",
+            QUIET,
         )
         .with("their bytes over ours", share, "")
         .confidence(Confidence::Likely)

@@ -138,7 +138,7 @@ pub(super) fn no_io(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::NoDevice,
             "The null engine does no I/O: this is the limit of the program, not of the target.",
-            "Use --ioengine io_uring or sync to measure the target.",
+            "Use another --ioengine to measure the target.",
         )
     })
 }

@@ -43,19 +43,14 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
         (Severity::Info, claim)
     };
     Some(
-        Finding::new(
-            FindingCode::CgroupLimit,
-            severity,
-            claim,
-            "Run outside this control group, or raise the limit (io.max, blkio.throttle.*).",
-        )
-        .with("limit", limit.limit_per_s as f64, unit)
-        .with("rate over limit", share, "")
-        .confidence(if share >= AT_LIMIT {
-            Confidence::Likely
-        } else {
-            Confidence::Certain
-        }),
+        Finding::new(FindingCode::CgroupLimit, severity, claim, CgroupLimit::LIFT)
+            .with("limit", limit.limit_per_s as f64, unit)
+            .with("rate over limit", share, "")
+            .confidence(if share >= AT_LIMIT {
+                Confidence::Likely
+            } else {
+                Confidence::Certain
+            }),
     )
 }
 

@@ -40,7 +40,7 @@ pub(super) fn depth(trial: &Trial) -> Option<Finding> {
                 workload.numjobs,
                 workload.depth
             ),
-            format!("Use --numjobs {} or --ioengine io_uring.", workload.depth),
+            format!("Use --numjobs {} or --ioengine io_uring (on Windows, iocp).", workload.depth),
         )
         .with("requested queue depth", f64::from(workload.depth), "")
         .with("requests in flight", trial.result.concurrency, ""),

@@ -36,7 +36,7 @@ pub(super) fn merged(trial: &Trial) -> Option<Finding> {
                 format_bytes(theirs as u64),
                 format_bytes(ours as u64)
             ),
-            "To see single requests, use --cache device and --rw randread, or set \
+            "To see single requests, use --cache device and --rw randread, or, on Linux, set \
              /sys/block/NAME/queue/nomerges to 2.",
         )
         .with("requests merged", merges, "")
@@ -74,9 +74,13 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
             "Buffers in huge pages keep requests whole; run again with --huge-pages to see the \
              effect."
         }
-        _ => {
-            "Each latency covers all parts of a request; /sys/block/NAME/queue/max_sectors_kb may \
-             allow larger parts."
+        (Some(_), _) => {
+            "Each latency covers all parts of a request. On Linux, \
+             /sys/block/NAME/queue/max_sectors_kb may allow larger parts."
+        }
+        (None, None) => {
+            "Each latency covers all parts of a request. To measure whole requests, use a smaller \
+             --bs."
         }
     };
     (share > SHARE).then(|| {

@@ -30,7 +30,7 @@ pub(super) fn wait(facts: &Facts<'_, '_>) -> Option<Explanation> {
     );
     let rival = (
         "The program may use another read pattern at those times.",
-        "Observe again while the writing program is stopped or limited (io.max).",
+        "Observe again while the writing program is stopped or limited (on Linux, io.max).",
     );
     let fine = facts.states.fine();
     let numbers =

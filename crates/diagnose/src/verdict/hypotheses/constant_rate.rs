@@ -3,7 +3,7 @@
 use crate::published_limits::published_limit;
 use crate::verdict::constant_rate::ConstantRate;
 use crate::verdict::engine::{Explanation, Facts};
-use crate::verdict::facts::{NEAR_MAXIMUM, PRESSURE_ALONE, Waiter, is_hosted};
+use crate::verdict::facts::{NEAR_MAXIMUM, PRESSURE_ALONE, Segment, Waiter, is_hosted};
 use crate::verdict::judgement::RestsOn;
 use crate::verdict::{by_operation, own};
 use crate::words::percent;
@@ -12,8 +12,19 @@ use record::{Doubt, Verdict};
 /// Odds that a device whose maximum rate is a published limit is limited by that, rather than by
 /// its hardware.
 const PUBLISHED: f64 = 5.0;
-const DECIDED_BY: &str = "Look for a limit at that rate (provider, control group), check pressure \
-                          stall information, or run a trial at another rate.";
+
+/// How to find a limit. Windows has neither control groups nor pressure stall information.
+fn decided_by(segment: &Segment<'_>) -> &'static str {
+    match segment.of_windows {
+        true => {
+            "Look for a limit at that rate (provider, hypervisor), or run a trial at another rate."
+        }
+        false => {
+            "Look for a limit at that rate (provider, control group), check pressure stall \
+             information, or run a trial at another rate."
+        }
+    }
+}
 
 /// A slow device that always has a request and runs at a constant rate.
 pub(super) fn of_a_slow_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
@@ -22,7 +33,7 @@ pub(super) fn of_a_slow_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let because =
         format!("{}, as with a cap inside the device. The device is slow or capped.", pin.same());
     let (doubt, slow) = (Doubt::ConstantRateSlow, facts.states.slow());
-    Some(Explanation::beside(Verdict::Capped, doubt, slow, because, DECIDED_BY))
+    Some(Explanation::beside(Verdict::Capped, doubt, slow, because, decided_by(facts.segment)))
 }
 
 /// A device that is not slow and runs at a constant rate.
@@ -30,6 +41,7 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let (segment, measure) = (facts.segment, facts.states.measure.as_ref()?);
     let pin = pin(facts).filter(|_| !measure.is_slow())?;
     let not_slow = facts.states.not_slow();
+    let decided_by = decided_by(segment);
     let own = segment.best_look().and_then(|(look, _)| look.own);
     if measure.saturation >= NEAR_MAXIMUM || own.is_some_and(|own| own.overloaded >= 0.5) {
         let may_be = segment.class.may_be_capped && segment.never_empties();
@@ -42,7 +54,7 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
             let weight = PUBLISHED * facts.states.overloaded();
             let doubt = Doubt::ConstantRateAtMaximum;
             return Some(
-                Explanation::weighed(Verdict::Capped, doubt, weight, claim, DECIDED_BY)
+                Explanation::weighed(Verdict::Capped, doubt, weight, claim, decided_by)
                     .resting_on(RestsOn::Published),
             );
         }
@@ -52,7 +64,7 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
             pin.same()
         );
         let doubt = Doubt::ConstantRateAtMaximum;
-        return Some(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY));
+        return Some(Explanation::beside(Verdict::Capped, doubt, not_slow, because, decided_by));
     }
     if let Some(beyond) = segment.pressure_beyond().filter(|beyond| *beyond > PRESSURE_ALONE) {
         let claim = format!(
@@ -87,7 +99,7 @@ pub(super) fn of_a_fine_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
         ),
     };
     let because = format!("{}: {means}.", pin.same());
-    Some(Explanation::beside(Verdict::Capped, doubt, not_slow, because, DECIDED_BY))
+    Some(Explanation::beside(Verdict::Capped, doubt, not_slow, because, decided_by))
 }
 
 /// Without a profile: requests arrive in groups at a constant rate that the device sustains, and
@@ -126,7 +138,7 @@ pub(super) fn behind_a_queue(facts: &Facts<'_, '_>) -> Option<Explanation> {
         cap.because
     );
     let (doubt, weight) = (Doubt::ConstantRateQueued, cap.odds * facts.states.harmed());
-    Some(Explanation::weighed(Verdict::Capped, doubt, weight, claim, DECIDED_BY))
+    Some(Explanation::weighed(Verdict::Capped, doubt, weight, claim, decided_by(segment)))
 }
 
 fn pin(facts: &Facts<'_, '_>) -> Option<ConstantRate> {

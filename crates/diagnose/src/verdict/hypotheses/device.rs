@@ -1,5 +1,6 @@
 //! Weighs the states of the device itself: healthy, slow, overloaded, or both, compared with its expectation.
 
+use super::{KEEP_AWAKE, TOLERATES};
 use crate::verdict::device_states::{Measure, STATES, profile_is_slower, served_by_a_cache};
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::expected::Expectation;
@@ -176,7 +177,6 @@ impl Text<'_, '_> {
             let decided_by = "Run another load and see whether the device reaches its limits.";
             return (Doubt::NearSpare, because, decided_by);
         }
-        const TOLERATES: &str = "Find out what latency the program tolerates.";
         if verdict.is_slow() {
             // This also applies next to a verdict that is neither of the two.
             return (Doubt::NearOverloaded, self.claim(verdict), TOLERATES);
@@ -205,7 +205,7 @@ impl Text<'_, '_> {
         let Measure { over, error, held, by_busy, by_time, .. } = *self.measure;
         if self.measure.is_late_by_waking() {
             let because = self.measure.late_by_waking(self.segment);
-            return (Doubt::WakeUps, because, "Observe again while a program keeps one CPU awake.");
+            return (Doubt::WakeUps, because, KEEP_AWAKE);
         }
         if let Some(held) = held.filter(|_| by_busy > by_time) {
             return (Doubt::BusyTime, held.sentence(), "Observe for longer.");
@@ -247,6 +247,9 @@ pub(super) fn more_sequential(facts: &Facts<'_, '_>) -> Option<Explanation> {
         times(measure.most)
     );
     let (doubt, not_slow) = (Doubt::SequentialUnknown, facts.states.not_slow());
-    let decided_by = "Run watch as root: the tracer shows the share of sequential requests.";
+    let decided_by = match segment.of_windows {
+        true => "Take a Windows (ETW) trace: it shows the positions of the requests.",
+        false => "Run watch as root: the tracer shows the share of sequential requests.",
+    };
     Some(Explanation::beside(Verdict::Slow, doubt, not_slow, because, decided_by))
 }

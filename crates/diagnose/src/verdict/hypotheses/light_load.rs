@@ -3,6 +3,7 @@
 //! virtual machine, a drive saves power. None of that is a fault of the device, and a program that
 //! pauses between its requests does not wait.
 
+use super::KEEP_AWAKE;
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::facts::{MUCH_TO_SPARE, SLOW_FROM, WAKING_TIMES, Waiter};
 use crate::words::{percent, times};
@@ -93,9 +94,8 @@ pub(super) fn slow_to_wake(facts: &Facts<'_, '_>) -> Option<Explanation> {
         format_nanos(segment.waking_ns)
     );
     let fine = facts.states.name_of_fine();
-    let decided_by = "Observe again while a program keeps one CPU awake.";
     let slow = facts.states.slow();
-    Some(Explanation::beside(fine, Doubt::SlowToWake, slow, because, decided_by))
+    Some(Explanation::beside(fine, Doubt::SlowToWake, slow, because, KEEP_AWAKE))
 }
 
 /// The reverse case: an apparent wake-up delay may be the device.
@@ -109,7 +109,6 @@ pub(super) fn wake_ups(facts: &Facts<'_, '_>) -> Option<Explanation> {
         true => Verdict::SlowAndOverloaded,
         false => Verdict::Slow,
     };
-    let decided_by = "Observe again while a program keeps one CPU awake.";
     let not_slow = facts.states.not_slow();
-    Some(Explanation::beside(slow, Doubt::WakeUps, not_slow, because, decided_by))
+    Some(Explanation::beside(slow, Doubt::WakeUps, not_slow, because, KEEP_AWAKE))
 }

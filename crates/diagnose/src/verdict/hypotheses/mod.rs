@@ -35,6 +35,11 @@ use super::system_facts::explains_waits;
 use record::HypothesisName;
 use record::LayerKind::{self, Below, Device, File, PageCache, Program, Queue, Scheduler, Volume};
 
+/// Texts of several rows.
+const KEEP_AWAKE: &str = "Observe again while a program keeps one CPU awake.";
+const TOLERATES: &str = "Find out what latency the program tolerates.";
+const OTHER_DEVICE: &str = "The tasks may be waiting for another device or a network file system.";
+
 const fn row(name: &'static str, layer: LayerKind, weigh: Weigh) -> Hypothesis {
     Hypothesis { name, layer, weigh }
 }

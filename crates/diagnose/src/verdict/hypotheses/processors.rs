@@ -7,6 +7,8 @@ use crate::verdict::other_causes::MOSTLY_IN_FLUSH;
 use crate::words::percent;
 use record::{Doubt, Verdict, format_nanos};
 
+const IDLE_CPUS: &str = "Observe again while the CPUs are idle.";
+
 pub(super) fn steal(facts: &Facts<'_, '_>) -> Option<Explanation> {
     facts.segment.around.steal.filter(|share| *share > STEAL_MATTERS)?;
     let because = "The hypervisor took CPU time from this machine, which sees a completion only \
@@ -23,9 +25,8 @@ pub(super) fn full(facts: &Facts<'_, '_>) -> Option<Explanation> {
     }
     let because = "The CPUs were saturated, and a request completes only when a CPU handles its \
                    interrupt.";
-    let decided_by = "Observe again while the CPUs are idle.";
     let (doubt, slow) = (Doubt::ProcessorsFull, facts.states.slow());
-    Some(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, decided_by))
+    Some(Explanation::beside(Verdict::NotTheDisk, doubt, slow, because, IDLE_CPUS))
 }
 
 /// Whether requests take longer than waits for CPUs can explain: all tasks of the machine together
@@ -54,9 +55,8 @@ pub(super) fn answers_late(facts: &Facts<'_, '_>) -> Option<Explanation> {
         format_nanos(waited.program_ns),
         format_nanos(waited.device_ns)
     );
-    let decided_by = "Observe again while the CPUs are idle.";
     let (doubt, fine) = (Doubt::ProcessorsFull, facts.states.fine());
-    Some(Explanation::beside(Verdict::NotTheDisk, doubt, fine, because, decided_by))
+    Some(Explanation::beside(Verdict::NotTheDisk, doubt, fine, because, IDLE_CPUS))
 }
 
 /// Bursts of programs that wait for a CPU and then submit their delayed requests at once.
@@ -82,10 +82,7 @@ pub(super) fn late(facts: &Facts<'_, '_>) -> Option<Explanation> {
          requests, so the bursts are inferred.",
         format_nanos(latency)
     );
-    let rival = (
-        "The programs may submit bursts for reasons of their own.",
-        "Observe again while the CPUs are idle.",
-    );
+    let rival = ("The programs may submit bursts for reasons of their own.", IDLE_CPUS);
     let left = segment.around.idle.unwrap_or(0.0);
     let (doubt, over) = (Doubt::OwnBursts, facts.states.overloaded());
     let found = Explanation::instead(Verdict::NotTheDisk, doubt, over, claim, rival);

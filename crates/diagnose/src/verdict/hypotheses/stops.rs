@@ -1,5 +1,6 @@
 //! Tests for programs that stall briefly while the device is idle: something above it stops them.
 
+use super::OTHER_DEVICE;
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::judgement::RestsOn;
 use record::{Doubt, Verdict, format_iops};
@@ -15,7 +16,7 @@ pub(super) fn above_the_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
         format_iops(stops.usual_per_s)
     );
     let rival = (
-        "The tasks may be waiting for another device or a network file system.",
+        OTHER_DEVICE,
         "Check the waiting processes at that moment: limits of their control groups (io.max), \
          frozen groups and frozen file systems.",
     );

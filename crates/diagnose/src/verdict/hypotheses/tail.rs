@@ -1,5 +1,6 @@
 //! Tests for a device with short stalls that its mean hides.
 
+use super::TOLERATES;
 use crate::verdict::engine::{Explanation, Facts};
 use crate::verdict::judgement::RestsOn;
 use crate::verdict::tails::{MEANS_HIDE, sentence, shown_by};
@@ -46,7 +47,7 @@ pub(super) fn long(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         let rival = (
             "The mean latency is as predicted, which is enough for programs that do not depend on \
              the tail.",
-            "Find out what latency the program tolerates.",
+            TOLERATES,
         );
         found.push(
             Explanation::instead(Verdict::Slow, Doubt::MeanAsExpected, fine, claim, rival)

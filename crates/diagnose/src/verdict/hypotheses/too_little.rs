@@ -3,7 +3,7 @@
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::{REQUESTS_MIN, STEP_MAX_REL};
 use crate::words::percent;
-use record::{Doubt, Verdict};
+use record::{Doubt, Finding, HypothesisName, Verdict};
 
 /// Utilization below which programs hardly wait for the device, whatever its latency.
 const HARDLY_USED: f64 = 0.02;
@@ -14,9 +14,7 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let tally = &facts.segment.tally;
     let (count, step) = (tally.all.count(), tally.step_rel());
     let claim = if facts.segment.since_boot {
-        "The only report is an average since boot, which hides a slow hour. Record while the disk \
-         is slow: `iostat -x -t 1 60`."
-            .to_owned()
+        format!("{} {}", Finding::SINCE_BOOT, Finding::RECORD_WHILE_SLOW)
     } else if tally.all.requests.is_none() {
         "The source does not report the number of requests.".to_owned()
     } else if count < 1.0 {
@@ -52,8 +50,8 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         found.push(Explanation::weighed(Verdict::NotTheDisk, doubt, weight, claim, decided_by));
     }
     let decided_by = match facts.segment.since_boot {
-        true => "Record while the disk is slow: `iostat -x -t 1 60`.",
-        false => "Record again: longer, with the missing counters, or with a finer resolution.",
+        true => Finding::RECORD_WHILE_SLOW,
+        false => HypothesisName::RECORD_AGAIN,
     };
     let doubt = Doubt::TooLittle;
     let found_by = [("requests", count, ""), ("step of the latency", step, "share")];

@@ -1,5 +1,6 @@
 //! Tests for delays above all counters of the device.
 
+use super::OTHER_DEVICE;
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::{PRESSURE_ALONE, PRESSURE_AT_ALL};
 use crate::verdict::idle_waits::IdleWaits;
@@ -60,7 +61,7 @@ pub(super) fn while_idle(facts: &Facts<'_, '_>) -> Option<Explanation> {
         percent(quiet.1)
     );
     let rival = (
-        "The tasks may be waiting for another device or a network file system.",
+        OTHER_DEVICE,
         "Watch all devices together (`watch` without a name), and check the control-group limits \
          of the processes that wait.",
     );

@@ -37,10 +37,19 @@ pub(super) static ROWS: [Row; 14] = [
             "time to investigate",
             "compare latencies: the volume's should fall to that of its devices",
         ],
-        ..row(Strategy::Restore, &[CauseCode::VolumeHolds], Fixes::Device, |_| {
-            let action = "Find out what the volume does to requests (`dmsetup table`, `dmsetup \
-                          status`, /proc/mdstat): encryption on saturated CPUs, a thin pool or \
-                          snapshot that copies, a cache, a rebuild, a path failover, a delay.";
+        ..row(Strategy::Restore, &[CauseCode::VolumeHolds], Fixes::Device, |case| {
+            let action = match case.segment.of_windows {
+                true => {
+                    "Find out what delays requests between the volume and its disk: encryption \
+                     (`manage-bde -status`), a virus scanner or another filter driver (`fltmc`), a \
+                     shadow copy (`vssadmin list shadows`)."
+                }
+                false => {
+                    "Find out what the volume does to requests (`dmsetup table`, `dmsetup status`, \
+                     /proc/mdstat): encryption on saturated CPUs, a thin pool or snapshot that \
+                     copies, a cache, a rebuild, a path failover, a delay."
+                }
+            };
             Some((action.to_owned(), None))
         })
     },
@@ -156,6 +165,9 @@ pub(super) static ROWS: [Row; 14] = [
                              provisioned performance, a larger machine).",
                             over.largest().0
                         )
+                    }
+                    _ if case.segment.of_windows => {
+                        "Find the cap (provider's volume type, hypervisor) and raise it.".to_owned()
                     }
                     _ => "Find the cap (control group, provider's volume type, hypervisor) and \
                           raise it."

@@ -104,8 +104,8 @@ pub(super) static ROWS: [Row; 15] = [
                 format!(", for {} of the maximum rate of this mix", percent(share))
             });
             let action = format!(
-                "Use queue depth {depth:.0} instead of 1{share} (io_uring, threads, a larger \
-                 effective_io_concurrency). Requests must not depend on each other."
+                "Use queue depth {depth:.0} instead of 1{share} (asynchronous I/O, threads; in \
+                 PostgreSQL, effective_io_concurrency). Requests must not depend on each other."
             );
             Some((action, Some(Change::Depth(depth))))
         })
@@ -224,8 +224,13 @@ pub(super) static ROWS: [Row; 15] = [
     },
     row(Strategy::DirectIo, &[CauseCode::Bursts], Fixes::Load, |case| {
         let writes = 1.0 - case.segment.tally.read_share().unwrap_or(1.0);
-        let action = "Spread writes evenly: smaller vm.dirty_background_bytes, or direct I/O for \
-                      the writer.";
+        let action = match case.segment.of_windows {
+            true => "Spread writes evenly, or use unbuffered I/O for the writer.",
+            false => {
+                "Spread writes evenly: smaller vm.dirty_background_bytes, or direct I/O for the \
+                 writer."
+            }
+        };
         (writes >= 0.5).then(|| (action.to_owned(), Some(Change::Independent)))
     }),
     row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
@@ -267,6 +272,10 @@ pub(super) static ROWS: [Row; 15] = [
             "watch read latency: if it does not fall, the queue is in the device",
         ],
         ..row(Strategy::Scheduler, &[CauseCode::WritesInFront], Fixes::Order, |case| {
+            if case.segment.of_windows {
+                let action = "Limit the writing program: Windows has no choice of I/O schedulers.";
+                return Some((action.to_owned(), None));
+            }
             let facts = case.segment.facts;
             let now = facts.and_then(|facts| facts.scheduler.as_deref()).unwrap_or("unknown");
             let action = format!(

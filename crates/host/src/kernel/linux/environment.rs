@@ -107,8 +107,7 @@ fn cgroup_finding(limit: &CgroupLimit) -> Finding {
          the limit, not the disk.",
         limit.group, limit.major_minor
     );
-    let remedy = "Run outside this control group, or raise the limit (io.max, blkio.throttle.*).";
-    Finding::warning(FindingCode::CgroupLimit, claim, remedy).with("limit", per_s, unit)
+    Finding::warning(FindingCode::CgroupLimit, claim, CgroupLimit::LIFT).with("limit", per_s, unit)
 }
 
 /// The hypervisor, as far as it is visible; `None` on bare metal.

@@ -61,14 +61,7 @@ pub(crate) fn claim(
     let device = match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(device) => File::from(device),
         Err(Errno::BUSY) => {
-            return Err(refused(
-                format!(
-                    "{} is in use according to the kernel: the device or a part of it is mounted \
-                     in another mount namespace, or a driver uses it",
-                    node.name
-                ),
-                "find out what uses it (lsblk, fuser -v) and release it there".to_owned(),
-            ));
+            return Err(used(Use::unnamed(|predicate| format!("{} {predicate}", node.name))));
         }
         Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) if node.read_only() => {
             return Err(read_only());

@@ -37,7 +37,7 @@ pub(super) fn of_file(roots: &Roots, file: BorrowedFd<'_>, reach: &Reach) -> Opt
     if writers == Writers::Hidden {
         return Some(Use {
             why: target.says(
-                "is another user's file, and the kernel shows only to its owner whether a program \
+                "belongs to another user, and only its owner can ask the kernel whether a program \
                  has it open for writing",
             ),
             remedy: "run as its owner or as root, or name a file that you own".to_owned(),
@@ -117,12 +117,6 @@ pub(super) fn claimed_below(roots: &Roots, reach: &Reach) -> Option<Use> {
         let node = part.device()?;
         let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = rustix::fs::open(roots.dev.join(&node.name), flags, Mode::empty());
-        (opened.err() == Some(Errno::BUSY)).then(|| Use {
-            why: part.says(
-                "is in use according to the kernel: the device or a part of it is mounted in \
-                 another mount namespace, or a driver uses it",
-            ),
-            remedy: "find out what uses it (lsblk, fuser -v) and release it there".to_owned(),
-        })
+        (opened.err() == Some(Errno::BUSY)).then(|| Use::unnamed(|predicate| part.says(predicate)))
     })
 }

@@ -39,6 +39,16 @@ pub(crate) struct Use {
     pub(crate) remedy: String,
 }
 
+impl Use {
+    /// A user that no table names: the kernel refused O_EXCL. `says` adds the device to the predicate.
+    pub(crate) fn unnamed(says: impl FnOnce(&str) -> String) -> Self {
+        let predicate = "is in use according to the kernel: the device or a part of it is mounted \
+                         in another mount namespace, or a driver uses it";
+        let remedy = "find out what uses it (lsblk, fuser -v) and release it there";
+        Self { why: says(predicate), remedy: remedy.to_owned() }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// Before the target is opened for writing. The kernel is asked directly, too.

@@ -68,11 +68,11 @@ impl<'a> Tables<'a> {
         };
         if let Some(block) = self.blocks.iter().find(writes_back) {
             let name = &block.node.name;
-            let remedy = format!("reset that first (echo 1 > /sys/block/{name}/reset)");
+            let remedy = format!("reset {name} first (echo 1 > /sys/block/{name}/reset)");
             return used(format!("receives the pages that {name} writes back"), &remedy);
         }
         if let Some((_, how)) = self.exported.iter().find(|(path, _)| self.leads_to(path, part)) {
-            let remedy = "take it out of that configuration first";
+            let remedy = "end that export first (with targetcli, nvmetcli or configfs)";
             return used(format!("is exported to other machines or guests ({how})"), remedy);
         }
         let ids = part.file().map(|file| file.ids.as_slice()).unwrap_or_default();
