@@ -6,10 +6,13 @@ pub fn drive_letter(device: &str) -> Option<&str> {
     device.split(' ').find(|word| matches!(word.as_bytes(), [b'A'..=b'Z' | b'a'..=b'z', b':']))
 }
 
-/// Whether the counters of a device come from Windows, judged by their source or by its name.
+/// Whether the counters of a device come from Windows, judged by their source or by its name. Windows
+/// numbers its disks; no other system has a device whose name is a number.
 #[must_use]
 pub fn is_of_windows(source: &str, device: &str) -> bool {
-    source.starts_with("Windows ") || drive_letter(device).is_some()
+    let first = device.split(' ').next().unwrap_or_default();
+    let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+    source.starts_with("Windows ") || is_number || drive_letter(device).is_some()
 }
 
 #[cfg(test)]
@@ -24,6 +27,9 @@ mod tests {
             assert_eq!(drive_letter(other), None, "{other}");
         }
         assert!(is_of_windows("Windows PhysicalDisk CSV", "3") && is_of_windows("live", "0 C:"));
-        assert!(!is_of_windows("iostat -o JSON", "sda"));
+        assert!(is_of_windows("live", "3"));
+        for other in ["sda", "10.0.0.1:/x y", ""] {
+            assert!(!is_of_windows("live", other), "{other}");
+        }
     }
 }

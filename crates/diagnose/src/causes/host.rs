@@ -121,9 +121,6 @@ fn smartctl(roots: &Roots) -> Result<PathBuf, String> {
     if *roots != Roots::default() {
         return Err("smartctl can query only the drives of this machine".to_owned());
     }
-    if !cfg!(target_os = "linux") {
-        return Err("halfpower runs smartctl only on Linux".to_owned());
-    }
     if !is_root() {
         return Err("smartctl needs root".to_owned());
     }
