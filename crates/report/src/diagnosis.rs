@@ -49,6 +49,12 @@ pub(crate) fn told(verdict: Verdict) -> (&'static str, Tone) {
 /// The story of a diagnosis.
 #[must_use]
 pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
+    diagnosis_of(diagnosis, None)
+}
+
+/// The story of a diagnosis. `recording` is what a command must name to read the recording again.
+#[must_use]
+pub fn diagnosis_of(diagnosis: &Diagnosis, recording: Option<&str>) -> Story {
     let host = diagnosis.host.as_ref().map_or(String::new(), |host| format!(" on {host}"));
     let simulated = diagnosis.source == "simulated";
     let source = if simulated { String::new() } else { format!(", {}", diagnosis.source) };
@@ -66,7 +72,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         Story::new("Diagnosis", subject, simulated).saved(&diagnosis.id, &diagnosis.findings);
     if let [only] = diagnosis.devices.as_slice() {
         tell_device(&mut story, diagnosis, only, "");
-        commands(&mut story, diagnosis, &[only]);
+        commands(&mut story, diagnosis, &[only], recording);
     } else {
         let devices = diagnosis.devices.iter();
         let (idle, mut devices): (Vec<_>, Vec<_>) = devices.partition(|device| is_idle(device));
@@ -77,7 +83,7 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         let (told, folded) = devices.split_at(ill.max(1).min(devices.len()));
         told.iter().for_each(|it| tell_device(&mut story, diagnosis, it, &it.device));
         folded.iter().for_each(|device| fold_device(&mut story, diagnosis, device));
-        commands(&mut story, diagnosis, told);
+        commands(&mut story, diagnosis, told, recording);
     }
     path_maps(&mut story, &diagnosis.paths);
     not_read(&mut story, &diagnosis.not_read);

@@ -505,7 +505,7 @@ fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
     episode.excluded =
         vec![Excluded { verdict: Verdict::Capped, because: "The rate varies by 9 %.".to_owned() }];
     episode.begin_ns = 1_764_001_800_000_000_000;
-    let story = report::diagnosis(&excluding);
+    let story = report::diagnosis_of(&excluding, Some("night.json"));
     let tickets = report::tickets(&story);
     let text = report::markdown(&tickets);
     assert!(text.starts_with("## SLOW (likely, or overloaded): sdb: "), "{text}");
@@ -520,6 +520,7 @@ fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
         "overloaded: The queue. To decide: A longer look.",
         "Look at the log.",
         "To repeat it",
+        "- `halfpower diagnose night.json`",
     ] {
         let place = text[from..].find(words);
         from += place.unwrap_or_else(|| panic!("{words} after {from}: {text}"));
@@ -533,6 +534,13 @@ fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
             assert!(said, "{}: {name}: {text}", section.title);
         }
     }
+}
+
+#[test]
+fn a_ticket_of_a_recording_without_a_known_name_says_so_in_words() {
+    let text = report::markdown(&report::tickets(&report::diagnosis(&diagnosis())));
+    assert!(text.contains("diagnose\\` on your recording"), "{text}");
+    assert!(!text.contains("FILE") && !text.contains("To repeat it"), "{text}");
 }
 
 #[test]
