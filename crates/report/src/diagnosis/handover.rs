@@ -64,7 +64,7 @@ fn when_and_where(
 /// The present latency, compared with the profile's and with that after the first remedy.
 fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
     let Some(latency) = main.numbers.latency_ns else {
-        return section.text("Unknown: the source does not report latencies.");
+        return section.text("Unknown: the source reports latencies too coarsely or not at all.");
     };
     let error = main.response_ci95_rel.map(|error| format!(" {}", number::interval(error)));
     section.row(
