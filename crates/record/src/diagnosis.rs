@@ -408,6 +408,9 @@ pub struct DeviceDiagnosis {
     pub facts: Option<DeviceFacts>,
     /// The profile that it was compared with, or why there is none.
     pub profile: Measured<MatchedProfile>,
+    /// Why the newest profile of this device is not used, and what to do; absent if it is, or if none exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unused_profile: Option<String>,
     /// Observed time.
     pub duration_ns: u64,
     /// Verdicts with their share of the time, the largest first.

@@ -299,9 +299,10 @@ fn operation(one: &OperationVerdict) -> String {
 
 /// The profile that a device is compared with, or why there is none.
 fn profile(device: &DeviceDiagnosis) -> String {
+    let unused = device.unused_profile.as_deref();
     let profile = match device.profile.known() {
         Ok(profile) => profile,
-        Err(reason) => return format!("no profile: {reason}"),
+        Err(reason) => return format!("no profile: {}", unused.unwrap_or(reason)),
     };
     let by = match profile.by {
         MatchedBy::Serial => "model and serial number match",
@@ -313,7 +314,8 @@ fn profile(device: &DeviceDiagnosis) -> String {
     };
     let time = profile.time.as_deref().map(|time| format!(", {}", number::when(time)));
     let time = time.unwrap_or_default();
-    format!("profile {} of {}{time}; {by}", profile.profile_id, profile.target)
+    let unused = unused.map(|unused| format!(". {unused}")).unwrap_or_default();
+    format!("profile {} of {}{time}; {by}{unused}", profile.profile_id, profile.target)
 }
 
 /// Start of an episode relative to the first interval.

@@ -70,6 +70,7 @@ impl Subject<'_> {
             model: self.device.facts.as_ref().and_then(|facts| facts.model.clone()),
             facts: self.device.facts.clone(),
             profile: self.profile.clone(),
+            unused_profile: None,
             duration_ns: (whole.seconds * 1e9) as u64,
             shares: shares(&episodes),
             worst: worst(&episodes),

@@ -459,6 +459,17 @@ fn the_first_ten_lines_hold_verdict_cause_what_to_do_its_gain_and_how_sure_it_is
 }
 
 #[test]
+fn a_page_says_why_a_profile_is_not_used() {
+    let mut unused = slow_alone();
+    unused.devices[0].unused_profile = Some("Profile 7 does not fit: it is older.".to_owned());
+    let story = report::diagnosis(&unused);
+    for extent in [Extent::Short, Extent::Whole] {
+        let text = report::terminal(&story, &Style { extent, ..Style::default() });
+        assert!(bare(&text).contains(&bare("profile Profile 7 does not fit")), "{text}");
+    }
+}
+
+#[test]
 fn what_is_not_known_has_no_word_of_confidence() {
     let mut unknown = diagnosis();
     for device in &mut unknown.devices {
