@@ -401,6 +401,9 @@ pub struct VerdictShare {
 pub struct DeviceDiagnosis {
     /// Its name in the observation.
     pub device: String,
+    /// The named device whose requests it serves; absent if the user named this device, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<String>,
     /// Model, if the source reports it.
     pub model: Option<String>,
     /// What the machine reports about it; null for sources that do not report it.

@@ -2,11 +2,12 @@
 //!
 //! A reader at 3 a.m. reads ten lines: the verdict with its confidence, the alternatives by name, the cause,
 //! the first action and its gain. The reasons for the alternatives and how to check them follow. For several
-//! devices a table comes first, with the worst on top; idle devices share one line, and healthy devices are
-//! folded. Both splits of the latency are shown for the worst episode (without one, for the longest), with a
-//! sentence on which of them applies to this device. Misleading counters are shown once, each with the reason
-//! not to use it. Both are folded. If nothing is wrong, the page says so, but "leave it alone" requires a
-//! profile and proof that no program waits. The course second by second is in the CSV and in the document.
+//! devices a table comes first, with the worst on top, but devices below a named one after it; idle devices
+//! share one line, and healthy devices are folded. Both splits of the latency are shown for the worst episode
+//! (without one, for the longest), with a sentence on which of them applies to this device. Misleading
+//! counters are shown once, each with the reason not to use it. Both are folded. If nothing is wrong, the page
+//! says so, but "leave it alone" requires a profile and proof that no program waits. The course second by
+//! second is in the CSV and in the document.
 
 mod advice;
 mod handover;
@@ -70,14 +71,17 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
     } else {
         let devices = diagnosis.devices.iter();
         let (idle, mut devices): (Vec<_>, Vec<_>) = devices.partition(|device| is_idle(device));
-        devices.sort_by_cached_key(|one| Ordered(rank(one)));
+        devices.sort_by_cached_key(|one| (one.above.is_some(), Ordered(rank(one))));
         overview(&mut story, &diagnosis.source, &devices, &idle);
-        let ill = devices.iter().filter(|device| matters(device)).count();
-        // If all devices are healthy, the first one has the recommendation.
-        let (told, folded) = devices.split_at(ill.max(1).min(devices.len()));
+        // A named device comes first, healthy or not. If all are healthy, it has the recommendation.
+        let first = devices.first().copied();
+        let is_told = |device: &&DeviceDiagnosis| {
+            matters(device) || first.is_some_and(|first| std::ptr::eq(first, *device))
+        };
+        let (told, folded): (Vec<_>, Vec<_>) = devices.into_iter().partition(is_told);
         told.iter().for_each(|it| tell_device(&mut story, diagnosis, it, &it.device));
         folded.iter().for_each(|device| fold_device(&mut story, diagnosis, device));
-        commands(&mut story, diagnosis, told);
+        commands(&mut story, diagnosis, &told);
     }
     path_maps(&mut story, &diagnosis.paths);
     not_read(&mut story, &diagnosis.not_read);
