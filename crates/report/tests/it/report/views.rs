@@ -428,6 +428,20 @@ fn of_several_devices_the_worst_comes_first_and_slow_is_bad_everywhere() {
     assert_eq!(rows, [["sdb", "slow (likely)"], ["sda", "healthy (likely)"]]);
 }
 
+#[test]
+fn a_named_device_comes_before_the_slow_disk_below_it_and_refers_to_it() {
+    let mut named = diagnosis();
+    named.devices[1].above = Some("sda".to_owned());
+    let story = report::diagnosis(&named);
+    let subjects: Vec<(&str, bool)> =
+        story.badges.iter().map(|badge| (badge.subject.as_str(), badge.fold)).collect();
+    assert_eq!(subjects, [("sda", false), ("sdb", false)]);
+    let [_, Block::Text(text, _)] = story.overview.as_slice() else {
+        panic!("{:?}", story.overview)
+    };
+    assert_eq!(text, "The requests of sda go to sdb, which is slow.");
+}
+
 /// A diagnosis of the slow device only, with long sentences.
 fn slow_alone() -> Diagnosis {
     let mut alone = diagnosis();
@@ -455,6 +469,17 @@ fn the_first_ten_lines_hold_verdict_cause_what_to_do_its_gain_and_how_sure_it_is
             assert!(top.contains(&bare(words)), "{words}: {text}");
         }
         assert!(!top.contains(&bare("And more")) && !top.contains(&bare("And how")), "{text}");
+    }
+}
+
+#[test]
+fn a_page_says_why_a_profile_is_not_used() {
+    let mut unused = slow_alone();
+    unused.devices[0].unused_profile = Some("Profile 7 does not fit: it is older.".to_owned());
+    let story = report::diagnosis(&unused);
+    for extent in [Extent::Short, Extent::Whole] {
+        let text = report::terminal(&story, &Style { extent, ..Style::default() });
+        assert!(bare(&text).contains(&bare("profile Profile 7 does not fit")), "{text}");
     }
 }
 
