@@ -30,7 +30,8 @@ fn profile<'a>(
 ) -> Result<&'a FittedProfile, String> {
     let known = observation.devices.iter().find(|known| known.name == device.device);
     let found = known.and_then(profiles).filter(|_| device.profile.value().is_some());
-    let why = device.profile.reason().unwrap_or("no profile fits");
+    let why = device.unused_profile.as_deref().or(device.profile.reason());
+    let why = why.unwrap_or("no profile fits");
     found.ok_or_else(|| format!("{}: {why}", device.device))
 }
 

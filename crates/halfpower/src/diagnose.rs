@@ -155,7 +155,8 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
         diagnoses.push(diagnosis);
     }
     let story = |one: &Diagnosis| {
-        let story = report::diagnosis(one);
+        let recording = recordings::named_again(&arguments.sources, &one.observation_id);
+        let story = report::diagnosis_of(one, recording.as_deref());
         let unknown = if fresh { &*one.observation_id } else { "" };
         if store.is_some() { story } else { story.unsaved(unknown) }
     };

@@ -20,7 +20,7 @@ const TYPOS: f64 = 0.4;
     halfpower explain                  all codes\n  \
     halfpower explain drift            a finding, printed as [drift]\n  \
     halfpower explain service_slower   a cause of a diagnosis\n  \
-    halfpower explain OVERLOADED       a verdict")]
+    halfpower explain SLOW OR CAPPED   a verdict, as printed")]
 pub(crate) struct ExplainArgs {
     /// Code of a finding, a cause, a verdict or a note [default: list all].
     #[arg(value_name = "CODE")]
@@ -49,28 +49,49 @@ pub(crate) fn explain(arguments: &ExplainArgs) -> anyhow::Result<Verdict> {
         };
         return output::print(&groups.iter().map(list).collect::<Vec<String>>().join("\n"));
     }
-    let wanted = as_code(&arguments.code.join("_"));
     let all: Vec<&Entry> = groups.iter().flat_map(|(_, entries)| entries).collect();
-    let found: Vec<String> = all
-        .iter()
-        .filter(|one| one.code == wanted)
-        .map(|one| report::code_text(&one.code, &one.paragraphs, &style))
-        .collect();
-    if found.is_empty() {
-        let offered = similar(&wanted, all.iter().map(|one| one.code.as_str()));
-        let offered = offered.map_or(String::new(), |code| format!(" (did you mean '{code}'?)"));
-        return Err(usage(format!(
-            "no finding, cause, verdict or note has the code '{wanted}'{offered}; `halfpower \
-             explain` lists all codes"
-        )));
+    let mut found: Vec<String> = Vec::new();
+    for wanted in as_codes(&arguments.code.join(" ")) {
+        let before = found.len();
+        let named = all.iter().filter(|one| one.code == wanted);
+        found.extend(named.map(|one| report::code_text(&one.code, &one.paragraphs, &style)));
+        if found.len() == before {
+            let offered = similar(&wanted, all.iter().map(|one| one.code.as_str()));
+            let offered =
+                offered.map_or(String::new(), |code| format!(" (did you mean '{code}'?)"));
+            return Err(usage(format!(
+                "no finding, cause, verdict or note has the code '{wanted}'{offered}; `halfpower \
+                 explain` lists all codes"
+            )));
+        }
     }
     output::print(&found.join("\n"))
 }
 
-/// Normalises a code as printed or typed: `[drift]`, `NOT THE DISK`, `areas-differ`.
+/// Verdicts as pages print them, if that is not their code with spaces: in the column of `watch`, and for a
+/// constant rate.
+const PRINTED: [(&str, &str); 4] = [
+    ("slow+overl", "slow_and_overloaded"),
+    ("not_disk", "not_the_disk"),
+    ("unknown", "not_enough_evidence"),
+    ("paced_by_the_application", "not_the_disk"),
+];
+
+/// The codes in a text as printed or typed: `[drift]`, `NOT THE DISK`, `areas-differ`, `slow or capped`,
+/// `SLOW (likely, or overloaded)`.
+fn as_codes(text: &str) -> Vec<String> {
+    let text = text.to_lowercase().replace(['_', '-'], " ");
+    let (verdict, support) = text.split_once('(').unwrap_or((text.as_str(), ""));
+    // The parentheses contain the confidence, the share of the time and a close alternative.
+    let near = support.trim_end_matches(')').split(", ").filter_map(|it| it.strip_prefix("or "));
+    verdict.split(" or ").chain(near).map(as_code).collect()
+}
+
+/// Normalises one code in lower case.
 fn as_code(text: &str) -> String {
-    let text = text.trim_matches(['[', ']', '`', ':', '.']).to_lowercase();
-    text.replace([' ', '-'], "_")
+    let text = text.trim_matches(['[', ']', '`', ':', '.', '?', ' ']).replace(' ', "_");
+    let printed = PRINTED.iter().find(|(words, _)| *words == text);
+    printed.map_or(text, |(_, code)| (*code).to_owned())
 }
 
 /// The code most similar to a word, if any is close enough.

@@ -13,7 +13,7 @@ use engine::input;
 use host::kernel;
 use host::target;
 use import::{Format, Options, parse_moment, parse_utc_offset};
-use record::{DocumentKind, Nanos, Observation, SavedDocument, quoted};
+use record::{DocumentKind, Nanos, Observation, SavedDocument, quoted, shell_word};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{LAST, Store, StoreError};
@@ -152,6 +152,20 @@ fn saved(id: &str, store: &Store) -> anyhow::Result<Observation> {
 pub(crate) fn are_files(words: &[String]) -> anyhow::Result<bool> {
     let kinds = words.iter().map(|word| kind(word)).collect::<Result<Vec<_>, _>>()?;
     Ok(!words.is_empty() && kinds.iter().all(|kind| *kind == Named::File))
+}
+
+/// What a command must name to read these recordings again: the files, or the `id` of the saved observation.
+/// `None` for devices, standard input and pipes.
+pub(crate) fn named_again(words: &[String], id: &str) -> Option<String> {
+    match words {
+        [word] if matches!(kind(word), Ok(Named::Saved)) => Some(id.to_owned()),
+        [] => None,
+        _ if words.iter().all(|word| Path::new(word).is_file()) => {
+            let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
+            Some(words.join(" "))
+        }
+        _ => None,
+    }
 }
 
 /// The word for standard input.

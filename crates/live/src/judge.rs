@@ -152,9 +152,11 @@ impl Judge {
                 row.verdict = verdict(found);
             }
         }
+        let latency = interval.all.latency_ns;
         known.past.push_back(PastMoment {
             per_s: interval.all.per_s.map(|rate| rate.value),
-            latency_ns: interval.all.latency_ns.map(|latency| latency.value),
+            // A mean of 0 is below the resolution of the counters.
+            latency_ns: latency.map(|latency| latency.value).filter(|latency| *latency > 0.0),
             expected_ns: row.calibrated.map(|split| split.expected_ns.value),
         });
         keep_latest(&mut known.past, PAST);

@@ -401,6 +401,9 @@ pub struct VerdictShare {
 pub struct DeviceDiagnosis {
     /// Its name in the observation.
     pub device: String,
+    /// The named device whose requests it serves; absent if the user named this device, or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<String>,
     /// Model, if the source reports it.
     pub model: Option<String>,
     /// What the machine reports about it; null for sources that do not report it.
@@ -408,6 +411,9 @@ pub struct DeviceDiagnosis {
     pub facts: Option<DeviceFacts>,
     /// The profile that it was compared with, or why there is none.
     pub profile: Measured<MatchedProfile>,
+    /// Why the newest profile of this device is not used, and what to do; absent if it is, or if none exists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unused_profile: Option<String>,
     /// Observed time.
     pub duration_ns: u64,
     /// Verdicts with their share of the time, the largest first.

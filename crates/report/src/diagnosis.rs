@@ -2,11 +2,12 @@
 //!
 //! A reader at 3 a.m. reads ten lines: the verdict with its confidence, the alternatives by name, the cause,
 //! the first action and its gain. The reasons for the alternatives and how to check them follow. For several
-//! devices a table comes first, with the worst on top; idle devices share one line, and healthy devices are
-//! folded. Both splits of the latency are shown for the worst episode (without one, for the longest), with a
-//! sentence on which of them applies to this device. Misleading counters are shown once, each with the reason
-//! not to use it. Both are folded. If nothing is wrong, the page says so, but "leave it alone" requires a
-//! profile and proof that no program waits. The course second by second is in the CSV and in the document.
+//! devices a table comes first, with the worst on top, but devices below a named one after it; idle devices
+//! share one line, and healthy devices are folded. Both splits of the latency are shown for the worst episode
+//! (without one, for the longest), with a sentence on which of them applies to this device. Misleading
+//! counters are shown once, each with the reason not to use it. Both are folded. If nothing is wrong, the page
+//! says so, but "leave it alone" requires a profile and proof that no program waits. The course second by
+//! second is in the CSV and in the document.
 
 mod advice;
 mod handover;
@@ -49,6 +50,12 @@ pub(crate) fn told(verdict: Verdict) -> (&'static str, Tone) {
 /// The story of a diagnosis.
 #[must_use]
 pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
+    diagnosis_of(diagnosis, None)
+}
+
+/// The story of a diagnosis. `recording` is what a command must name to read the recording again.
+#[must_use]
+pub fn diagnosis_of(diagnosis: &Diagnosis, recording: Option<&str>) -> Story {
     let host = diagnosis.host.as_ref().map_or(String::new(), |host| format!(" on {host}"));
     let simulated = diagnosis.source == "simulated";
     let source = if simulated { String::new() } else { format!(", {}", diagnosis.source) };
@@ -66,18 +73,21 @@ pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
         Story::new("Diagnosis", subject, simulated).saved(&diagnosis.id, &diagnosis.findings);
     if let [only] = diagnosis.devices.as_slice() {
         tell_device(&mut story, diagnosis, only, "");
-        commands(&mut story, diagnosis, &[only]);
+        commands(&mut story, diagnosis, &[only], recording);
     } else {
         let devices = diagnosis.devices.iter();
         let (idle, mut devices): (Vec<_>, Vec<_>) = devices.partition(|device| is_idle(device));
-        devices.sort_by_cached_key(|one| Ordered(rank(one)));
+        devices.sort_by_cached_key(|one| (one.above.is_some(), Ordered(rank(one))));
         overview(&mut story, &diagnosis.source, &devices, &idle);
-        let ill = devices.iter().filter(|device| matters(device)).count();
-        // If all devices are healthy, the first one has the recommendation.
-        let (told, folded) = devices.split_at(ill.max(1).min(devices.len()));
+        // A named device comes first, healthy or not. If all are healthy, it has the recommendation.
+        let first = devices.first().copied();
+        let is_told = |device: &&DeviceDiagnosis| {
+            matters(device) || first.is_some_and(|first| std::ptr::eq(first, *device))
+        };
+        let (told, folded): (Vec<_>, Vec<_>) = devices.into_iter().partition(is_told);
         told.iter().for_each(|it| tell_device(&mut story, diagnosis, it, &it.device));
         folded.iter().for_each(|device| fold_device(&mut story, diagnosis, device));
-        commands(&mut story, diagnosis, told);
+        commands(&mut story, diagnosis, &told, recording);
     }
     path_maps(&mut story, &diagnosis.paths);
     not_read(&mut story, &diagnosis.not_read);
@@ -299,9 +309,10 @@ fn operation(one: &OperationVerdict) -> String {
 
 /// The profile that a device is compared with, or why there is none.
 fn profile(device: &DeviceDiagnosis) -> String {
+    let unused = device.unused_profile.as_deref();
     let profile = match device.profile.known() {
         Ok(profile) => profile,
-        Err(reason) => return format!("no profile: {reason}"),
+        Err(reason) => return format!("no profile: {}", unused.unwrap_or(reason)),
     };
     let by = match profile.by {
         MatchedBy::Serial => "model and serial number match",
@@ -313,7 +324,8 @@ fn profile(device: &DeviceDiagnosis) -> String {
     };
     let time = profile.time.as_deref().map(|time| format!(", {}", number::when(time)));
     let time = time.unwrap_or_default();
-    format!("profile {} of {}{time}; {by}", profile.profile_id, profile.target)
+    let unused = unused.map(|unused| format!(". {unused}")).unwrap_or_default();
+    format!("profile {} of {}{time}; {by}{unused}", profile.profile_id, profile.target)
 }
 
 /// Start of an episode relative to the first interval.

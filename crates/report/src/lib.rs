@@ -56,7 +56,7 @@ pub use chart::CSV_HEADER;
 pub use comparison::comparison;
 pub use cost_fit::cost_fit;
 pub use csv::{DIAGNOSIS_CSV_HEADER, csv, diagnosis_csv, intervals_csv, intervals_header};
-pub use diagnosis::diagnosis;
+pub use diagnosis::{diagnosis, diagnosis_of};
 pub use fio_json::fio_json;
 pub use fio_log::{FioLogColumn, fio_log, is_fio_log_line};
 pub use fleet::fleet;

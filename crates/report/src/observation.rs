@@ -112,11 +112,8 @@ impl Row<'_> {
             |it: &&Interval| Some((latency(it)?.value, rate(it)?.value * it.duration_ns as f64));
         let steps = self.own.iter().filter_map(|it| latency(it)).map(|it| it.resolution);
         let finest = steps.fold(f64::INFINITY, f64::min);
-        Cell::or_none(weighted_mean(self.own.iter().filter_map(of)), |mean| match mean < finest {
-            // The source could not distinguish a mean of 0 from 0.
-            true => format!("<{}", number::time(finest)),
-            false => number::time(mean),
-        })
+        let mean = weighted_mean(self.own.iter().filter_map(of));
+        Cell::or_none(mean, |mean| number::latency(Figure::derived(mean, finest)))
     }
 }
 

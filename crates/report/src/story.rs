@@ -9,6 +9,9 @@ use crate::number;
 use crate::page::Tone;
 use record::{Confidence, Estimate, Finding, Measured, Severity, WIDE, quantity};
 
+/// The name of the condition that says how to repeat it.
+pub(crate) const REPEAT: &str = "repeat by";
+
 /// Label and tone of a severity, the same in every view.
 #[must_use]
 pub fn severity(severity: Severity) -> (&'static str, Tone) {

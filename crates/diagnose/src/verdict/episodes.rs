@@ -8,7 +8,7 @@ use super::interval_totals::IntervalTotals;
 use super::subject::Subject;
 use super::{
     DiagnoseOptions, Spare, advice, by_operation, causes, excluded, hits, load, notes,
-    system_facts, weighing,
+    system_facts, volumes, weighing,
 };
 use record::{
     Activity, Baseline, DeviceDiagnosis, Episode, MatchedBy, MatchedProfile, Measured, Moment,
@@ -67,9 +67,11 @@ impl Subject<'_> {
         let series = self.moments(judged, options.moments_most.unwrap_or(usize::MAX));
         DeviceDiagnosis {
             device: self.device.name.clone(),
+            above: volumes::named_above(self.observation, &self.device.name).map(str::to_owned),
             model: self.device.facts.as_ref().and_then(|facts| facts.model.clone()),
             facts: self.device.facts.clone(),
             profile: self.profile.clone(),
+            unused_profile: None,
             duration_ns: (whole.seconds * 1e9) as u64,
             shares: shares(&episodes),
             worst: worst(&episodes),

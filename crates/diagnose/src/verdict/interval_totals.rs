@@ -275,15 +275,17 @@ impl IntervalTotals {
     }
 
     pub(crate) fn numbers(&self) -> Numbers {
+        // A mean of 0 only shows that requests are faster than the source can time.
+        let timed = |latency_ns: Option<f64>| latency_ns.filter(|latency_ns| *latency_ns > 0.0);
         Numbers {
             requests: self.all.count(),
             iops: self.iops(),
             read_share: self.read_share(),
             bytes_per_s: self.bytes_per_s(),
             request_bytes: self.all.request_bytes(),
-            latency_ns: self.latency_ns(),
-            read_latency_ns: self.read.latency_ns(),
-            write_latency_ns: self.write.latency_ns(),
+            latency_ns: timed(self.latency_ns()),
+            read_latency_ns: timed(self.read.latency_ns()),
+            write_latency_ns: timed(self.write.latency_ns()),
             concurrency: self.concurrency(),
             utilization: self.utilization(),
         }

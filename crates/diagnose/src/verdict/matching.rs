@@ -3,7 +3,9 @@
 //! doubt is printed. Contradicting facts exclude a profile, even one that the user chose.
 
 use super::fitted_profile::FittedProfile;
-use record::{DeviceFacts, Finding, LoopFile, MatchedBy, ObservedDevice, Profile, format_bytes};
+use record::{
+    DeviceFacts, Finding, LoopFile, MatchedBy, ObservedDevice, Profile, format_bytes, short_id,
+};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -76,13 +78,76 @@ pub(super) fn best_fit<'a>(
     let rank = |fitted: &Arc<FittedProfile>| {
         let profile = fitted.profile();
         let rank = fit(device, profile, false).rank()?;
-        // A short check visits each cell once and cannot show unsteadiness, but it has wide intervals.
-        let widths = profile.cells.iter().map(|cell| cell.rerun_iops.relative_half_width());
-        let is_unsteady = stats::median(widths.collect()) > UNSTEADY;
-        Some((rank, !Finding::none_invalid(&profile.findings), is_unsteady))
+        Some((rank, !Finding::none_invalid(&profile.findings), is_unsteady(profile)))
     };
     let ranked = profiles.iter().rev().filter_map(|fitted| Some((rank(fitted)?, fitted)));
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, fitted)| fitted)
+}
+
+/// Whether the device was unsteady when the profile was made. A short check visits each cell once
+/// and cannot show unsteadiness, but it has wide intervals.
+fn is_unsteady(profile: &Profile) -> bool {
+    let widths = profile.cells.iter().map(|cell| cell.rerun_iops.relative_half_width());
+    stats::median(widths.collect()) > UNSTEADY
+}
+
+/// Why the newest profile of a device is not the `used` one, and what to do; `None` if it is, or if
+/// there is no other. `profiles` are in order of time. A profile of another observed device, one of
+/// `in_use`, is not missing here.
+pub(super) fn unused(
+    device: &ObservedDevice,
+    profiles: &[Arc<FittedProfile>],
+    (used, in_use): (Option<&str>, &[String]),
+    chosen: bool,
+) -> Option<String> {
+    let latest_first = profiles.iter().rev().map(|fitted| fitted.profile());
+    let mut newer = latest_first.take_while(|profile| used != Some(profile.id.as_str()));
+    newer.find_map(|profile| {
+        let id = short_id(&profile.id);
+        let is_missing = || (chosen || concerns(device, profile)) && !in_use.contains(&profile.id);
+        let (why, action) = match fit(device, profile, chosen) {
+            Fit::Not(why) if used.is_none() && is_missing() => {
+                let mut action = "run `halfpower check` on this device".to_owned();
+                if matches!(fit(device, profile, true), Fit::Of(..)) {
+                    action += &format!(", or use it anyway with `--profile {id}`");
+                }
+                (format!("does not fit this device: {why}"), action)
+            }
+            // A profile of another drive of the model is no loss.
+            Fit::Of(by, _) if by != MatchedBy::Model => {
+                let why = match Finding::first_invalid(&profile.findings) {
+                    Some(finding) => {
+                        format!("is newer but invalid: {}", finding.claim.trim_end_matches('.'))
+                    }
+                    None if is_unsteady(profile) => {
+                        "is newer, but the device was unsteady when it was made".to_owned()
+                    }
+                    None => return None,
+                };
+                (why, "repeat `halfpower check` while the disk is quiet".to_owned())
+            }
+            _ => return None,
+        };
+        Some(format!("Profile {id} of {} {why}; {action}.", profile.target.path))
+    })
+}
+
+/// Whether a profile was made on a device with this name, serial number, model or exact size, or on
+/// several devices that include this one.
+fn concerns(device: &ObservedDevice, profile: &Profile) -> bool {
+    let name = &device.name;
+    let Some(measured) = &profile.target.device else { return profile.target.path == *name };
+    let same = |one: &Option<String>, other: &Option<String>| {
+        one.as_ref().is_some_and(|one| other.as_ref().is_some_and(|it| it.trim() == one.trim()))
+    };
+    let alike = |seen: &DeviceFacts| {
+        same(&seen.serial, &measured.serial)
+            || same(&seen.model, &measured.model)
+            || seen.size_bytes.0 > 0 && seen.size_bytes == measured.size_bytes
+    };
+    [&measured.disk, &measured.name].contains(&name)
+        || measured.leaves.contains(name)
+        || device.facts.as_ref().is_some_and(alike)
 }
 
 fn choice(why: &str) -> Fit {

@@ -124,7 +124,7 @@ fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let fine = to.judgement.verdict.is_fine();
     let claim = format!(
         "Latencies rose {} because requests grew from {} to {}, and the predicted latency rose by \
-         the same factor. await alone would raise a false alarm.",
+         the same factor. The mean latency alone would raise a false alarm.",
         times(after / before),
         format_bytes(small as u64),
         format_bytes(large as u64)
@@ -141,12 +141,16 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let shares =
         format!("from {} to {}", percent(first.sequential_share), percent(second.sequential_share));
     let rose = times(after / before);
+    let tracer = match to.segment.of_windows {
+        true => "A Windows (ETW) trace",
+        false => "The tracer",
+    };
     let claim = if traced {
         format!("Latencies rose {rose} because fewer requests are sequential ({shares}).")
     } else {
         format!(
             "Latencies rose {rose} (from {} to {}): fewer sequential requests would explain it \
-             ({shares}); so would a slower device. The tracer can distinguish the two.",
+             ({shares}); so would a slower device. {tracer} can distinguish the two.",
             format_nanos(before),
             format_nanos(after)
         )
@@ -187,8 +191,9 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
     let (look, _) = judged.segment.best_look()?;
     let (saturation, side) = (judged.segment.tally.iops() / look.max_iops, look.side_by_side());
     let claim = format!(
-        "%util is {}, yet the rate is only {} of the maximum: this device serves about {side:.0} \
-         requests in parallel, and a single request in flight counts as busy.",
+        "The device is busy {} of the time, yet the rate is only {} of the maximum: this device \
+         serves about {side:.0} requests in parallel, and a single request in flight counts as \
+         busy.",
         percent(busy),
         percent(saturation)
     );

@@ -1,9 +1,9 @@
 //! The profiles that devices are compared with: the one that the user named, or the saved ones.
 
 use super::fitted_profile::FittedProfile;
-use super::matching::best_fit;
+use super::matching::{best_fit, unused};
 use super::{DiagnoseOptions, diagnose};
-use record::{Diagnosis, Observation, ObservedDevice, Profile};
+use record::{DeviceDiagnosis, Diagnosis, Observation, ObservedDevice, Profile};
 use std::sync::Arc;
 
 /// Profiles in order of time, or the one that the user named.
@@ -81,6 +81,16 @@ impl ProfileSet {
             past: Arc::clone(&self.past),
         };
         let profile_of = |device: &ObservedDevice| self.of(device).map(Arc::as_ref);
-        diagnose(observation, &profile_of, &options)
+        let mut diagnosis = diagnose(observation, &profile_of, &options);
+        let used = |found: &DeviceDiagnosis| Some(found.profile.value()?.profile_id.clone());
+        let in_use: Vec<String> = diagnosis.devices.iter().filter_map(used).collect();
+        for found in &mut diagnosis.devices {
+            let device = observation.devices.iter().find(|device| device.name == found.device);
+            let own = used(found);
+            found.unused_profile = device.and_then(|device| {
+                unused(device, &self.profiles, (own.as_deref(), &in_use), self.chosen)
+            });
+        }
+        diagnosis
     }
 }

@@ -16,7 +16,10 @@ use super::judgement::cause;
 use super::members::leaf;
 use super::subject::Subject;
 use crate::words::capitalized;
-use record::{Cause, CauseCode, Observation, ObservedDevice, OpKind, Profile, format_nanos};
+use record::{
+    Cause, CauseCode, Observation, ObservedDevice, OpKind, Profile, Volume, VolumeKind,
+    format_nanos,
+};
 use std::ops::Range;
 
 /// Ratio to the latency of its devices from which a volume holds requests. Striping over two
@@ -66,6 +69,40 @@ fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> b
             || leaf(observation, member) == Some(disk)
             || device().is_some_and(|it| it.name != volume.name && is_below(observation, disk, it))
     })
+}
+
+/// The diagnosed device that the user named, if this one serves its requests: a loop device, or disks that are
+/// diagnosed together. `None` for a named device, and if the user named none.
+pub(super) fn named_above<'o>(observation: &'o Observation, name: &str) -> Option<&'o str> {
+    let Observation { devices, paths, .. } = observation;
+    // Without names, the paths are only those of built devices.
+    let on_a_path = |one: &ObservedDevice| paths.iter().any(|it| it.devices.contains(&one.name));
+    if !devices.iter().all(|one| on_a_path(one) || !together(one).is_empty()) {
+        return None;
+    }
+    if let Some(whole) = devices.iter().find(|one| together(one).iter().any(|disk| disk == name)) {
+        return Some(&whole.name);
+    }
+    let is_on_it = |volume: &&Volume| {
+        let mut members = devices.iter().filter(|one| volume.members.contains(&one.name));
+        members.any(|one| one.name == name || is_below(observation, name, one))
+    };
+    let mut above = None;
+    for path in paths.iter().filter(|path| path.devices.iter().any(|device| device == name)) {
+        let mut loops = path.volumes.iter().filter(|volume| volume.kind == VolumeKind::Loop);
+        // A path that reaches this device without a loop device names it.
+        let volume = loops.find(is_on_it)?;
+        above = above.or(Some(volume.name.as_str()));
+    }
+    above
+}
+
+/// The disks of a device that sums them up; empty for any other device.
+fn together(device: &ObservedDevice) -> &[String] {
+    match &device.facts {
+        Some(facts) if device.built_of.is_empty() && facts.leaves.len() > 1 => &facts.leaves,
+        _ => &[],
+    }
 }
 
 /// Upper bound of the ratio of a volume's latency to that of its devices, from a profile of it or of a volume

@@ -130,6 +130,18 @@ fn every_verdict_and_note_of_a_diagnosis_is_explained_however_it_is_typed() {
             halfpower(&format!("explain {typed}")).expect(0).stdout.starts_with("not_the_disk")
         );
     }
+    for (printed, first, second) in [
+        ("SLOW OR OVERLOADED", "slow", "overloaded"),
+        ("slow or overloaded", "slow", "overloaded"),
+        ("SLOW (likely, or overloaded)", "slow", "overloaded"),
+        ("capped or paced by the application", "capped", "not_the_disk"),
+    ] {
+        let told = halfpower(&format!("explain {printed}")).expect(0).stdout;
+        assert!(told.starts_with(&format!("{first}\n")), "{printed}: {told}");
+        assert!(told.contains(&format!("\n{second}\n")), "{printed}: {told}");
+        assert_eq!(told.matches("Needs: ").count(), 2, "{printed}: {told}");
+    }
+    halfpower("explain slow or overlaoded").refuses(2, &["did you mean 'overloaded'"]);
     // A note can share its name with a finding or a cause; both are printed.
     let both = halfpower("explain busy_doubtful").expect(0).stdout;
     assert_eq!(both.matches("busy_doubtful\n").count(), 2, "{both}");

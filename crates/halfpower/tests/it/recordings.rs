@@ -150,6 +150,8 @@ fn files_of_one_machine_are_read_together_and_those_of_two_are_an_error() {
     assert_eq!((moments("a.json"), moments("a.json b.json")), (10, 20));
     // The same file twice is the same hour.
     assert_eq!(moments("a.json a.json"), 10);
+    let ticket = diagnose("a.json b.json --for-ticket").expect(0).stdout;
+    assert!(ticket.contains("- `halfpower diagnose a.json b.json`"), "{ticket}");
     diagnose("a.json other.json").refuses(2, &["oak", "elm", "the same machine"]);
     diagnose("a.json sadf.csv").refuses(2, &["iostat -o JSON of oak", "sadf -d of birch"]);
     diagnose("a.json sda").refuses(2, &["a.json, sda", "cannot be combined"]);

@@ -28,6 +28,10 @@ pub(super) fn answers(
     let baseline = main.baseline.as_ref().filter(|baseline| baseline.rung != Rung::Profile);
     let unproven = baseline.is_some();
     let who = main.groups.first().filter(|_| unproven);
+    // A profile of the device may still predict nothing for this load.
+    let own = baseline.filter(|it| it.rung != Rung::Model && device.profile.value().is_some());
+    let unserved = own.and_then(|baseline| baseline.better.as_deref()).map(first_sentence);
+    let unused = device.unused_profile.as_deref().or(unserved);
     let ruled_out = main.excluded.iter().map(|one| told(one.verdict).0).collect::<Vec<_>>();
     let rows = [
         ("when", since_when(device, main)),
@@ -36,6 +40,7 @@ pub(super) fn answers(
         ("excluded", Some(ruled_out.join(", ")).filter(|text| unproven && !text.is_empty())),
         ("do first", Some(first_sentence(&action).to_owned())),
         ("predicted", first.map(in_short)),
+        ("profile", unused.map(str::to_owned)),
         ("rests on", baseline.map(|baseline| first_sentence(&baseline.says).to_owned())),
         ("to settle it", unproven.then(|| settles(source, &device.device))),
     ];

@@ -5,7 +5,7 @@ use super::advice::{in_short, span};
 use super::told;
 use crate::finding::number_text;
 use crate::number;
-use crate::story::{Section, Story, bracketed, prefix};
+use crate::story::{REPEAT, Section, Story, bracketed, prefix};
 use crate::target::device_line;
 use record::{DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, is_of_windows, shell_word};
 
@@ -64,7 +64,7 @@ fn when_and_where(
 /// The present latency, compared with the profile's and with that after the first remedy.
 fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
     let Some(latency) = main.numbers.latency_ns else {
-        return section.text("Unknown: the source does not report latencies.");
+        return section.text("Unknown: the source reports latencies too coarsely or not at all.");
     };
     let error = main.response_ci95_rel.map(|error| format!(" {}", number::interval(error)));
     section.row(
@@ -93,40 +93,47 @@ fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
     }
 }
 
-/// The commands that reproduce it: from the saved counters, and on the machine.
-pub(super) fn commands(story: &mut Story, diagnosis: &Diagnosis, devices: &[&DeviceDiagnosis]) {
+/// The commands that reproduce it: from the saved counters, and on the machine. `recording` is as in
+/// [`super::diagnosis_of`].
+pub(super) fn commands(
+    story: &mut Story,
+    diagnosis: &Diagnosis,
+    devices: &[&DeviceDiagnosis],
+    recording: Option<&str>,
+) {
     let mut profiles = devices.iter().filter_map(|device| device.profile.value());
     let profile =
         profiles.next().filter(|first| profiles.all(|it| it.profile_id == first.profile_id));
     // A matching profile is found without its name. The name prevents the use of a newer one.
     let profile = profile.map(|profile| format!(" --profile {}", profile.profile_id));
     let profile = profile.unwrap_or_default();
+    let is_live = diagnosis.source == LIVE;
+    // The files of other tools are not saved, and the document does not contain their names.
+    let is_saved = is_live || diagnosis.source == "simulated";
+    match recording.or(is_saved.then_some(diagnosis.observation_id.as_str())) {
+        Some(named) => story.commands.push(format!("halfpower diagnose {named}{profile}")),
+        None => {
+            let command = format!("running `halfpower diagnose{profile}` on your recording");
+            story.condition(REPEAT, command);
+        }
+    }
+    if !is_live {
+        return;
+    }
     let names: Vec<String> = devices.iter().map(|device| shell_word(&device.device)).collect();
     let names = names.join(" ");
     let longest = devices.iter().map(|device| device.duration_ns).max().unwrap_or(0);
     let seconds = (longest / SECOND_NS).max(1);
-    match diagnosis.source.as_str() {
-        LIVE => {
-            let id = &diagnosis.observation_id;
-            story.commands.push(format!("halfpower diagnose {id}{profile}"));
-            story.commands.push(format!("halfpower diagnose {names} --for {seconds}s{profile}"));
-            let export = |device: &&DeviceDiagnosis| {
-                device.facts.as_ref().is_some_and(DeviceFacts::is_export)
-            };
-            let of_windows = |device: &&DeviceDiagnosis| is_of_windows(LIVE, &device.device);
-            let other = if devices.iter().any(export) {
-                format!("nfsiostat 1 {seconds}")
-            } else if devices.iter().any(of_windows) {
-                format!(r#"typeperf "\PhysicalDisk(*)\*" -si 1 -sc {seconds}"#)
-            } else {
-                format!("iostat -dxy {names} 1 {seconds}")
-            };
-            story.commands.push(other);
-        }
-        "simulated" => {
-            let id = &diagnosis.observation_id;
-            story.commands.push(format!("halfpower diagnose {id}{profile}"));
-        }
-        _ => story.commands.push(format!("halfpower diagnose FILE{profile}")),
-    }
+    story.commands.push(format!("halfpower diagnose {names} --for {seconds}s{profile}"));
+    let export =
+        |device: &&DeviceDiagnosis| device.facts.as_ref().is_some_and(DeviceFacts::is_export);
+    let of_windows = |device: &&DeviceDiagnosis| is_of_windows(LIVE, &device.device);
+    let other = if devices.iter().any(export) {
+        format!("nfsiostat 1 {seconds}")
+    } else if devices.iter().any(of_windows) {
+        format!(r#"typeperf "\PhysicalDisk(*)\*" -si 1 -sc {seconds}"#)
+    } else {
+        format!("iostat -dxy {names} 1 {seconds}")
+    };
+    story.commands.push(other);
 }

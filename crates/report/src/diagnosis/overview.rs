@@ -37,7 +37,8 @@ pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
     place - waiting / (waiting + 1.0)
 }
 
-/// The table of the devices in this order, why some have no verdict, and the idle ones.
+/// The table of the devices in this order, trouble below a named device, why some have no verdict, and the
+/// idle ones.
 pub(super) fn overview(
     story: &mut Story,
     source: &str,
@@ -68,10 +69,14 @@ pub(super) fn overview(
             Some((claim, device.device.clone()))
         }
     });
-    let mut lines: Vec<String> = grouped(because)
-        .into_iter()
-        .map(|(claim, names)| prefix(&named(&names, IDLE_MAX)) + claim)
-        .collect();
+    let because = grouped(because).into_iter();
+    let because = because.map(|(claim, names)| prefix(&named(&names, IDLE_MAX)) + claim);
+    let below = rows.iter().filter_map(|(device, main)| {
+        let above = device.above.as_ref().filter(|_| main.verdict.is_trouble())?;
+        let verdict = verdict_text(main);
+        Some(format!("The requests of {above} go to {}, which is {verdict}.", device.device))
+    });
+    let mut lines: Vec<String> = below.chain(because).collect();
     let names: Vec<String> = idle.iter().map(|device| device.device.clone()).collect();
     lines.extend((!names.is_empty()).then(|| format!("Idle: {}.", named(&names, IDLE_MAX))));
     story.overview.extend(lines.into_iter().map(|line| Block::Text(line, Tone::Plain)));

@@ -7,7 +7,8 @@
 use super::table::{self, fits};
 use crate::page::{Page, Span, Tone, shortened};
 use crate::story::{
-    Action, Badge, Block, Cell, Fact, Level, Section, Story, Table, joined, named, prefix, severity,
+    Action, Badge, Block, Cell, Fact, Level, REPEAT, Section, Story, Table, joined, named, prefix,
+    severity,
 };
 use crate::{Extent, Style, finding};
 use record::{Finding, Severity, counted};
@@ -20,8 +21,6 @@ const COMMANDS: usize = 4;
 const LEFT_OUT_MAX: usize = 3;
 /// Width of the name of such a part.
 const NAMED_MAX: usize = 32;
-/// Label of a command that fits on the same line.
-const REPEAT: &str = "repeat by";
 
 /// Renders a story as a page or as a line.
 #[must_use]

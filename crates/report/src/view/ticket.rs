@@ -5,13 +5,13 @@
 //! A ticket contains only what the story contains: it leaves parts out, reorders them, and states
 //! the request. It is therefore a story too, and every view can render it.
 
-use crate::story::{Action, Badge, Level, Section, Story, joined, prefix, sentence};
+use crate::story::{Action, Badge, Level, REPEAT, Section, Story, joined, prefix, sentence};
 
 /// Number of requested actions: the first advice, and others as alternatives.
 const ASKED: usize = 3;
 
-/// Conditions that identify the document. Others may contain private names.
-const MADE_OF: [&str; 3] = ["observation", "version", "id"];
+/// Conditions that identify the document or repeat it. Others may contain private names.
+const MADE_OF: [&str; 4] = ["observation", "version", "id", REPEAT];
 
 /// A ticket for each verdict that is not folded; if there is none, for the first verdict.
 #[must_use]

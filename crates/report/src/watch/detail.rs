@@ -143,7 +143,7 @@ fn split(pane: &mut Page, data: &WatchData, row: &WatchRow, interval: &Interval)
         return pane.line(vec![label("latency"), Span::plain(text)]);
     };
     let mut lines: Vec<String> = Vec::new();
-    if let Some(split) = row.calibrated {
+    if let Some(split) = row.calibrated.filter(|_| latency.value > 0.0) {
         let alone = split.unloaded_ns.min(latency.value);
         let [alone, queue] = [alone, split.queue_ns].map(number::time);
         lines.push(format!("{alone} at QD 1 + {queue} queued, by the profile"));
@@ -154,7 +154,7 @@ fn split(pane: &mut Page, data: &WatchData, row: &WatchRow, interval: &Interval)
         let busy = number::percent(split.utilization);
         lines.push(format!("{service} service + {queue} queued, by S = U/X (U {busy}{doubt})"));
     }
-    let total = number::time(latency.value);
+    let total = number::latency(latency);
     let blank = " ".repeat(total.chars().count());
     if lines.is_empty() {
         lines.push("no split: too little busy time".to_owned());
@@ -217,7 +217,7 @@ fn operations(pane: &mut Page, view: &WatchView, interval: &Interval) {
             t.right("bytes/s", |(_, op)| show(op.bytes_per_s, &rate)).gap(3);
             t.right("size", |(_, op)| show(op.request_bytes, &number::size)).gap(3);
             t.right("merged/s", |(_, op)| show(op.merged_per_s, &number::count)).gap(3);
-            t.right("latency", |(_, op)| show(op.latency_ns, &number::time)).gap(3);
+            t.right("latency", |(_, op)| Cell::or_none(op.latency_ns, number::latency)).gap(3);
             t.right("resolution", |(_, op)| {
                 Cell::or_none(op.latency_ns, |figure| match figure.resolution {
                     step if step > 0.0 => number::time(step),

@@ -43,7 +43,7 @@ use std::sync::Arc;
 pub struct PastMoment {
     /// IOPS; `None` if unknown.
     pub per_s: Option<f64>,
-    /// Mean latency, in nanoseconds; `None` without requests.
+    /// Mean latency, in nanoseconds; `None` without requests, or if it is below the counters' resolution.
     pub latency_ns: Option<f64>,
     /// Latency that the profile expected, in nanoseconds.
     pub expected_ns: Option<f64>,
@@ -104,12 +104,17 @@ impl WatchRow {
         Some(of(self.interval.as_ref()?)?.value)
     }
 
+    /// A latency of the last interval in words, if known.
+    fn latency(&self, of: impl Fn(&Interval) -> Option<Figure>) -> Option<String> {
+        Some(number::latency(of(self.interval.as_ref()?)?))
+    }
+
     /// Service and queue latency in nanoseconds: by the profile if there is one, otherwise by the
     /// utilization law.
     #[must_use]
     pub fn split(&self) -> Option<(f64, f64)> {
         let by_law = self.utilization_law.map(|split| (split.service_ns, split.queue_ns));
-        let latency_ns = self.figure(|interval| interval.all.latency_ns)?;
+        let latency_ns = self.figure(|interval| interval.all.latency_ns).filter(|it| *it > 0.0)?;
         self.calibrated.map(|split| (latency_ns - split.queue_ns, split.queue_ns)).or(by_law)
     }
 }

@@ -122,8 +122,8 @@ const COLUMNS: [Column; 21] = [
         .by(SortBy::LatencyRatio),
     column("=service", 8, 13, Known(|row| row.split().map(|(service, _)| number::time(service)))),
     column("+queue", 7, 13, Known(|row| row.split().map(|(_, queue)| number::time(queue)))),
-    column("r lat", 8, 18, Known(|row| row.figure(|i| i.read.latency_ns).map(number::time))),
-    column("w lat", 8, 18, Known(|row| row.figure(|i| i.write.latency_ns).map(number::time))),
+    column("r lat", 8, 18, Known(|row| row.latency(|i| i.read.latency_ns))),
+    column("w lat", 8, 18, Known(|row| row.latency(|i| i.write.latency_ns))),
     column("QD", 6, 1, Known(|row| row.figure(|i| i.concurrency).map(number::count)))
         .by(SortBy::Concurrency),
     column("QD now", 6, 19, Known(|row| row.figure(|i| i.in_flight).map(number::count))),
@@ -149,7 +149,7 @@ impl Column {
 /// if the verdict over half a minute says slow, too.
 fn latency(row: &WatchRow) -> Option<(String, Tone)> {
     let latency_ns = row.figure(|interval| interval.all.latency_ns)?;
-    let text = number::time(latency_ns);
+    let text = row.latency(|interval| interval.all.latency_ns)?;
     if row.calibrated.is_none_or(|split| latency_ns <= split.expected_ns.high) {
         return Some((text, Tone::Plain));
     }

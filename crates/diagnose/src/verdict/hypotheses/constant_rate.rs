@@ -155,8 +155,16 @@ pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     if one.constant.is_some() && other.constant.is_none() && facts.segment.never_empties() {
         let because =
             format!("{} A limit on this operation alone would explain that.", one.because());
-        let decided_by = "Look for a limit on that operation (provider, control group), or run a \
-                          trial at another rate.";
+        let decided_by = match facts.segment.of_windows {
+            true => {
+                "Look for a limit on that operation (provider, hypervisor), or run a trial at \
+                 another rate."
+            }
+            false => {
+                "Look for a limit on that operation (provider, control group), or run a trial at \
+                 another rate."
+            }
+        };
         let (doubt, all) = (Doubt::OneOperationConstant, facts.states.all());
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
     }

@@ -110,11 +110,19 @@ pub(super) static ROWS: [Row; 14] = [
             "compare its latency with its siblings': it should match, and the total rate should \
              grow",
         ],
-        ..row(Strategy::Restore, &[CauseCode::SlowestMember], Fixes::Device, |_| {
-            let action = "Find out why this member is slower than its siblings: check the system \
-                          log, SMART, a limit on this member alone (control group, provider), its \
-                          path, or the device that holds its file. If the member itself is slow, \
-                          replace it.";
+        ..row(Strategy::Restore, &[CauseCode::SlowestMember], Fixes::Device, |case| {
+            let action = match case.segment.of_windows {
+                true => {
+                    "Find out why this member is slower than its siblings: check the system log, \
+                     SMART, a provider's limit on this member alone, or its path. If the member \
+                     itself is slow, replace it."
+                }
+                false => {
+                    "Find out why this member is slower than its siblings: check the system log, \
+                     SMART, a limit on this member alone (control group, provider), its path, or \
+                     the device that holds its file. If the member itself is slow, replace it."
+                }
+            };
             Some((action.to_owned(), None))
         })
     },

@@ -82,7 +82,8 @@ pub(super) static ROWS: [Row; 15] = [
             )
         };
         let tags = case.segment.facts.and_then(|facts| facts.nr_requests);
-        let stopgap = if tags.is_some_and(|tags| tags as f64 <= enough) {
+        let is_low = tags.is_some_and(|tags| tags as f64 <= enough);
+        let stopgap = if is_low || case.segment.of_windows {
             ""
         } else {
             " Until then, lower nr_requests as a stopgap."
@@ -148,6 +149,10 @@ pub(super) static ROWS: [Row; 15] = [
         ],
         ..row(Strategy::LargerRequests, &[CauseCode::DepthBeyondKnee], Fixes::Load, |case| {
             let cut = case.segment.cut_to().filter(|bytes| *bytes < SMALL_PIECES)?;
+            // On Windows, the size of the pieces is not a setting.
+            if case.segment.of_windows {
+                return None;
+            }
             let name = case.segment.facts.map_or("DEVICE", |facts| facts.disk.as_str());
             let action = format!(
                 "Let the kernel pass on larger requests: it splits the programs' requests into \
@@ -176,8 +181,16 @@ pub(super) static ROWS: [Row; 15] = [
             let totals = &case.segment.tally;
             let splits = totals.split_share()?;
             let whole = (totals.all.request_bytes()? * (1.0 + splits)).round() as u64;
-            let action = "Defragment the files that are read sequentially (filefrag and e4defrag, \
-                          xfs_fsr); `halfpower run FILE` counts a file's extents.";
+            let action = match case.segment.of_windows {
+                true => {
+                    "Defragment the files that are read sequentially (`defrag`); `halfpower run \
+                     FILE` counts a file's extents."
+                }
+                false => {
+                    "Defragment the files that are read sequentially (filefrag and e4defrag, \
+                     xfs_fsr); `halfpower run FILE` counts a file's extents."
+                }
+            };
             Some((action.to_owned(), Some(Change::RequestBytes(whole))))
         })
     },
@@ -216,10 +229,13 @@ pub(super) static ROWS: [Row; 15] = [
             "space that is allocated before it is used",
             "count extents: new files should have fewer than old ones",
         ],
-        ..row(Strategy::Preallocation, &[CauseCode::SplitRequests], Fixes::Load, |_| {
-            let action = "Allocate files at their full size before filling them (fallocate), so \
-                          that they do not fragment.";
-            Some((action.to_owned(), None))
+        ..row(Strategy::Preallocation, &[CauseCode::SplitRequests], Fixes::Load, |case| {
+            let call = if case.segment.of_windows { "SetEndOfFile" } else { "fallocate" };
+            let action = format!(
+                "Allocate files at their full size before filling them ({call}), so that they do \
+                 not fragment."
+            );
+            Some((action, None))
         })
     },
     row(Strategy::DirectIo, &[CauseCode::Bursts], Fixes::Load, |case| {

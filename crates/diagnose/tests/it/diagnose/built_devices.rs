@@ -77,6 +77,37 @@ fn load_is_moved_to_a_device_that_has_time_left_and_not_to_one_that_is_slow() {
 }
 
 #[test]
+fn a_disk_below_a_loop_device_that_the_user_named_refers_to_it() {
+    let path = |devices: &[&str], volumes: Vec<Volume>| ObservedPath {
+        path: format!("/dev/{}", devices[0]),
+        filesystem: None,
+        layout: None,
+        volumes,
+        devices: devices.iter().map(|device| (*device).to_owned()).collect(),
+    };
+    let above = |observation: &Observation| {
+        let found = diagnosed(observation, None);
+        found.devices.into_iter().map(|device| device.above).collect::<Vec<_>>()
+    };
+    let mut seen = side_by_side(&[(EIGHT, reads(0, 1, 10)), (EIGHT, reads(0, 1, 10))]);
+    let on_b = Volume {
+        name: "a".to_owned(),
+        kind: VolumeKind::Loop,
+        level: None,
+        state: None,
+        members: vec!["b".to_owned()],
+    };
+    seen.paths.push(path(&["a", "b"], vec![on_b]));
+    assert_eq!(above(&seen), [None, Some("a".to_owned())]);
+    // The opposites: the user named both, or none.
+    let mut both = seen.clone();
+    both.paths.push(path(&["b"], Vec::new()));
+    assert_eq!(above(&both), [None, None]);
+    seen.paths[0].devices.pop();
+    assert_eq!(above(&seen), [None, None]);
+}
+
+#[test]
 fn a_member_that_takes_far_longer_than_its_siblings_is_named_without_a_profile() {
     let load = || reads(0, 60, 400);
     let found = diagnosed(&stripe(&[(EIGHT, load()), (SLOW, load()), (EIGHT, load())]), None);

@@ -7,7 +7,7 @@ use crate::diagnose::staged::{
 };
 use diagnose::{Fit, FittedProfile, ProfileSet, fit};
 use record::{
-    CauseCode, CgroupShare, Context, CpuStops, DeviceDiagnosis, DeviceFacts, Doubt, Figure,
+    Bytes, CauseCode, CgroupShare, Context, CpuStops, DeviceDiagnosis, DeviceFacts, Doubt, Figure,
     Finding, FindingCode, HistogramSnapshot, LoopFile, NoteCode, Observation, Profile, ShareKind,
     Strategy, Traced, TracedOp, Verdict, bucket_index,
 };
@@ -319,4 +319,51 @@ fn a_profile_that_is_not_valid_is_taken_last_and_takes_the_certainty() {
     let episode = longest(&found);
     assert!(has_doubt(episode, Doubt::ProfileInvalid), "{episode:#?}");
     assert!(episode.probability < longest(&by(&[&valid])).probability);
+}
+
+#[test]
+fn a_profile_of_the_device_that_is_not_used_is_named_with_the_reason_and_the_action() {
+    let disk = |name: &str, serial: Option<&str>, gib: u64| DeviceFacts {
+        name: name.to_owned(),
+        disk: name.to_owned(),
+        serial: serial.map(str::to_owned),
+        size_bytes: Bytes(gib << 30),
+        ..DeviceFacts::default()
+    };
+    let profile = |id: &str, of: DeviceFacts| {
+        let mut profile = EIGHT_PROFILE.profile().clone();
+        (profile.id, profile.simulated) = (id.to_owned(), false);
+        (profile.target.path, profile.target.device) = ("/srv".to_owned(), Some(of));
+        profile
+    };
+    let idle = seen(EIGHT, vec![reads(0, 1, 10)], false);
+    let unused = |profiles: ProfileSet, now: &DeviceFacts| {
+        let observation = with(idle.clone(), now);
+        profiles.diagnose(&observation, "test", Some(0)).devices.remove(0).unused_profile
+    };
+    let now = disk("sda", Some("A1"), 8);
+    let grown = profile("grown", disk("sda", Some("A1"), 4));
+    let other = profile("other", disk("sdz", Some("Z1"), 1));
+    let why = "Profile grown of /srv does not fit this device: the device has a size of ";
+    for profiles in [
+        ProfileSet::chosen(grown.clone()),
+        // A newer profile of an unrelated disk is not named.
+        ProfileSet::saved([grown.clone(), other.clone()]),
+    ] {
+        let told = unused(profiles, &now).unwrap();
+        assert!(told.starts_with(why), "{told}");
+        assert!(told.ends_with("; run `halfpower check` on this device."), "{told}");
+    }
+    // Only the name has changed, so the user may know better.
+    let told = unused(ProfileSet::saved([grown.clone()]), &disk("sdb", None, 4)).unwrap();
+    assert!(told.ends_with("or use it anyway with `--profile grown`."), "{told}");
+    // The opposites: nothing to explain.
+    let fits = profile("fits", now.clone());
+    assert_eq!(unused(ProfileSet::saved([other]), &now), None);
+    assert_eq!(unused(ProfileSet::saved([grown, fits.clone()]), &now), None);
+    // A newer one that fits, but is invalid.
+    let mut invalid = profile("invalid", now.clone());
+    invalid.findings.push(Finding::invalid(FindingCode::TooFewRequests, "Too few.", "More time."));
+    let told = unused(ProfileSet::saved([fits, invalid]), &now).unwrap();
+    assert!(told.starts_with("Profile invalid of /srv is newer but invalid: Too few;"), "{told}");
 }

@@ -351,6 +351,25 @@ fn split_requests_are_a_sign_of_fragmentation() {
 }
 
 #[test]
+fn advice_for_a_recording_of_windows_names_no_tool_of_linux() {
+    let mut observation = seen(EIGHT, vec![closed(0, 60, 64)], false);
+    for interval in &mut observation.intervals {
+        interval.splits_per_s = Some(Figure::measured(2_000.0, 0.0));
+    }
+    let advised = |source: &str| {
+        let observation = Observation { source: source.to_owned(), ..observation.clone() };
+        let found = diagnosed(&observation, Some(&EIGHT_PROFILE));
+        found.advice.into_iter().map(|it| it.action).collect::<Vec<_>>().join(" ")
+    };
+    let (linux, windows) = (advised("simulated"), advised("Windows PhysicalDisk CSV"));
+    assert!(linux.contains("(fallocate)") && linux.contains("nr_requests"), "{linux}");
+    assert!(windows.contains("(SetEndOfFile)"), "{windows}");
+    for word in ["fallocate", "nr_requests", "e4defrag", "/sys/", "io.max", "control group"] {
+        assert!(!windows.contains(word), "{word}: {windows}");
+    }
+}
+
+#[test]
 fn the_share_of_hits_is_found_from_the_response_time() {
     let device = "md1,service=5ms,cache=64m,hit=500us";
     let profile = profiled(device);

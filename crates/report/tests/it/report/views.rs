@@ -428,6 +428,20 @@ fn of_several_devices_the_worst_comes_first_and_slow_is_bad_everywhere() {
     assert_eq!(rows, [["sdb", "slow (likely)"], ["sda", "healthy (likely)"]]);
 }
 
+#[test]
+fn a_named_device_comes_before_the_slow_disk_below_it_and_refers_to_it() {
+    let mut named = diagnosis();
+    named.devices[1].above = Some("sda".to_owned());
+    let story = report::diagnosis(&named);
+    let subjects: Vec<(&str, bool)> =
+        story.badges.iter().map(|badge| (badge.subject.as_str(), badge.fold)).collect();
+    assert_eq!(subjects, [("sda", false), ("sdb", false)]);
+    let [_, Block::Text(text, _)] = story.overview.as_slice() else {
+        panic!("{:?}", story.overview)
+    };
+    assert_eq!(text, "The requests of sda go to sdb, which is slow.");
+}
+
 /// A diagnosis of the slow device only, with long sentences.
 fn slow_alone() -> Diagnosis {
     let mut alone = diagnosis();
@@ -455,6 +469,17 @@ fn the_first_ten_lines_hold_verdict_cause_what_to_do_its_gain_and_how_sure_it_is
             assert!(top.contains(&bare(words)), "{words}: {text}");
         }
         assert!(!top.contains(&bare("And more")) && !top.contains(&bare("And how")), "{text}");
+    }
+}
+
+#[test]
+fn a_page_says_why_a_profile_is_not_used() {
+    let mut unused = slow_alone();
+    unused.devices[0].unused_profile = Some("Profile 7 does not fit: it is older.".to_owned());
+    let story = report::diagnosis(&unused);
+    for extent in [Extent::Short, Extent::Whole] {
+        let text = report::terminal(&story, &Style { extent, ..Style::default() });
+        assert!(bare(&text).contains(&bare("profile Profile 7 does not fit")), "{text}");
     }
 }
 
@@ -505,7 +530,7 @@ fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
     episode.excluded =
         vec![Excluded { verdict: Verdict::Capped, because: "The rate varies by 9 %.".to_owned() }];
     episode.begin_ns = 1_764_001_800_000_000_000;
-    let story = report::diagnosis(&excluding);
+    let story = report::diagnosis_of(&excluding, Some("night.json"));
     let tickets = report::tickets(&story);
     let text = report::markdown(&tickets);
     assert!(text.starts_with("## SLOW (likely, or overloaded): sdb: "), "{text}");
@@ -520,6 +545,7 @@ fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
         "overloaded: The queue. To decide: A longer look.",
         "Look at the log.",
         "To repeat it",
+        "- `halfpower diagnose night.json`",
     ] {
         let place = text[from..].find(words);
         from += place.unwrap_or_else(|| panic!("{words} after {from}: {text}"));
@@ -533,6 +559,13 @@ fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
             assert!(said, "{}: {name}: {text}", section.title);
         }
     }
+}
+
+#[test]
+fn a_ticket_of_a_recording_without_a_known_name_says_so_in_words() {
+    let text = report::markdown(&report::tickets(&report::diagnosis(&diagnosis())));
+    assert!(text.contains("diagnose\\` on your recording"), "{text}");
+    assert!(!text.contains("FILE") && !text.contains("To repeat it"), "{text}");
 }
 
 #[test]

@@ -232,6 +232,17 @@ fn the_detail_of_a_device_has_all_that_is_known_of_it() {
 }
 
 #[test]
+fn a_latency_below_the_resolution_of_the_counters_is_not_shown_as_zero() {
+    let row = WatchRow { utilization_law: None, ..busy("zram0", 1_000.0, 0.0, 0.0) };
+    let data = data(vec![row]);
+    for view in [plain(), WatchView { detail: true, ..plain() }] {
+        let text = screen(&data, &view, LARGE);
+        assert!(text.contains("<1.00 µs"), "{text}");
+        assert!(!text.contains(" 0 ns"), "{text}");
+    }
+}
+
+#[test]
 fn idle_devices_share_one_line_until_they_are_asked_for() {
     let mut all = known();
     for name in ["loop0", "loop1", "zram0"] {
