@@ -7,11 +7,14 @@
 
 mod charts;
 mod common;
+mod diagnosis;
 mod documents;
 mod html;
+mod numbers;
 mod page;
 mod properties;
 mod snapshots;
+mod tables;
 mod trace;
 mod validation;
 mod views;
