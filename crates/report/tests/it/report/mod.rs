@@ -19,6 +19,8 @@ mod trace;
 mod validation;
 mod views;
 mod watch;
+mod watch_detail;
+mod watch_rows;
 
 /// Plain text, 80 columns: a log file.
 const LOG: report::Style =

@@ -5,6 +5,7 @@ mod answers;
 mod facts;
 mod profile;
 mod trial;
+pub mod watch;
 
 pub use answers::{advice, diagnosis, prediction, whatif};
 pub use facts::{rotating_disk, target};
