@@ -20,6 +20,7 @@ mod explain;
 mod export;
 mod extent;
 mod failure;
+mod fio_jobs;
 mod fio_results;
 mod fio_runs;
 mod fio_words;

@@ -10,27 +10,27 @@
 //! second is in the CSV and in the document.
 
 mod advice;
+mod course;
 mod handover;
+mod latency;
 mod overview;
 
-use crate::chart::{Axis, Chart, Form, Point, Series, ends, xs};
 use crate::issuers;
 use crate::number;
 use crate::page::Tone;
 use crate::path_map::path_maps;
-use crate::story::{Alternative, Badge, Cell, Story, bracketed, capital, confidence, prefix};
+use crate::story::{Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
 use advice::{advice, answers};
+use course::{episodes, over_time, where_in_time};
 use handover::{commands, handover};
+use latency::{split_chart, splits};
 use overview::{NO_INTERVAL, is_idle, matters, overview, rank};
 use record::{
-    Activity, DeviceDiagnosis, Diagnosis, Episode, FactNotRead, MEASURED_AROUND, MatchedBy, Moment,
-    OperationVerdict, Rung, Tail, Unit, Verdict,
+    DeviceDiagnosis, Diagnosis, Episode, FactNotRead, MEASURED_AROUND, MatchedBy, OperationVerdict,
+    Rung, Tail, Verdict,
 };
 use stats::{Ordered, grouped};
 
-/// Largest number of listed episodes; among more, the worst and the longest.
-const EPISODES_MAX: usize = 16;
-const SECOND_NS: f64 = 1e9;
 /// A verdict on this share of the time counts as one on all of it.
 const NEARLY_ALL: f64 = 0.995;
 
@@ -328,139 +328,6 @@ fn profile(device: &DeviceDiagnosis) -> String {
     format!("profile {} of {}{time}; {by}{unused}", profile.profile_id, profile.target)
 }
 
-/// Start of an episode relative to the first interval.
-fn since_start(device: &DeviceDiagnosis, episode: &Episode) -> f64 {
-    let first = device.episodes.first().map_or(0, |first| first.begin_ns);
-    episode.begin_ns.saturating_sub(first) as f64
-}
-
-/// `0:00:30`.
-fn clock(nanos: f64) -> String {
-    let seconds = (nanos / SECOND_NS).max(0.0) as u64;
-    format!("{}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
-}
-
-fn is_worst(device: &DeviceDiagnosis, index: usize) -> bool {
-    device.worst.is_some_and(|worst| worst as usize == index)
-}
-
-fn where_in_time(device: &DeviceDiagnosis, index: usize, episode: &Episode) -> String {
-    if device.episodes.len() < 2 {
-        return "one episode, the whole time".to_owned();
-    }
-    let which = if is_worst(device, index) { "the worst episode" } else { "the longest episode" };
-    let (begin, length) = (clock(since_start(device, episode)), episode.duration_ns as f64);
-    format!("{which}, number {} at {begin}, {} long", index + 1, number::time(length))
-}
-
-fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: String) {
-    let remark = "expected: predicted latency at that queue depth; of max: rate relative to this mix's predicted maximum";
-    let section = story.section(title, remark).supporting();
-    let mut listed: Vec<usize> = (0..device.episodes.len()).collect();
-    listed.sort_by_cached_key(|&index| {
-        std::cmp::Reverse((is_worst(device, index), device.episodes[index].duration_ns))
-    });
-    listed.truncate(EPISODES_MAX);
-    listed.sort_unstable();
-    let more = device.episodes.len() - listed.len();
-    let rows = listed.into_iter().map(|index| (index, &device.episodes[index]));
-    section.table(rows, |t| {
-        t.right("#", |&(index, _)| {
-            format!("{}{}", index + 1, if is_worst(device, index) { "*" } else { "" })
-        })
-        .gap(1);
-        t.right("from", |(_, episode)| clock(since_start(device, episode))).gap(1);
-        t.right("for", |(_, episode)| number::time(episode.duration_ns as f64)).gap(1);
-        t.left("verdict", |(_, episode)| {
-            let words = match episode.activity {
-                Activity::Idle => "idle".to_owned(),
-                Activity::Quiet | Activity::Busy => verdict_text(episode),
-            };
-            Cell::toned(words, told(episode.verdict).1)
-        });
-        t.of("iops", |(_, episode)| episode.numbers.iops).gap(1);
-        t.right("KiB", |(_, episode)| {
-            Cell::or_none(episode.numbers.request_bytes, |bytes| number::kib(bytes as u64))
-        })
-        .expendable(2);
-        t.of("latency_mean_ns", |(_, episode)| episode.numbers.latency_ns);
-        t.right("expected", |(_, episode)| {
-            let split = episode.calibrated.as_ref();
-            Cell::or_none(split, |split| number::time(split.expected_ns.value))
-        });
-        t.of("concurrency", |(_, episode)| episode.numbers.concurrency);
-        t.of("utilization", |(_, episode)| episode.numbers.utilization).expendable(3);
-        t.right("of max", |(_, episode)| {
-            let split = episode.calibrated.as_ref();
-            Cell::or_none(split, |split| number::percent(split.saturation))
-        })
-        .expendable(1);
-    });
-    if more > 0 {
-        let omitted = number::counted(more as f64, "shorter episode");
-        section.note(format!("{omitted} omitted; --json prints all."));
-    }
-}
-
-/// The latency split into service and queue, in both ways.
-fn split_chart(device: &DeviceDiagnosis, episode: &Episode, subject: &str) -> Option<Chart> {
-    let latency = episode.numbers.latency_ns?;
-    let by_profile = episode.calibrated.as_ref();
-    let by_profile = by_profile.map(|split| ("by the profile", split.unloaded_ns, split.queue_ns));
-    let by_law = episode.utilization_law.as_ref();
-    let by_law = by_law.map(|split| ("by the utilization law", split.service_ns, split.queue_ns));
-    let rows: Vec<(&str, f64, f64)> = by_profile.into_iter().chain(by_law).collect();
-    let bars = |name: &str, of: fn(&(&str, f64, f64)) -> f64| {
-        let points = rows.iter().enumerate().map(|(row, split)| Point::bare(of(split), row as f64));
-        Series::new(name, Form::Stack, points.collect())
-    };
-    let series = vec![bars("service", |row| row.1), bars("queue", |row| row.2)];
-    let chart = Chart {
-        title: capital(&format!("{}where the latency goes", prefix(subject))),
-        finding: device.splits_compared.clone(),
-        errors: String::new(),
-        x: Axis::from_zero(
-            "mean latency",
-            Some(Unit::Nanos),
-            rows.iter().map(|row| row.1 + row.2).chain([latency]),
-        ),
-        y: Axis::named(rows.iter().map(|row| row.0.to_owned()).collect()),
-        rules: Vec::new(),
-        series,
-    };
-    chart.unless_empty()
-}
-
-fn splits(story: &mut Story, device: &DeviceDiagnosis, episode: &Episode, title: String) {
-    let Some(latency) = episode.numbers.latency_ns else { return };
-    let by_law = episode.utilization_law.as_ref().map(|split| {
-        let share = format!("U = {}", number::percent(split.utilization));
-        ("utilization law: S = U/X", split.service_ns, split.queue_ns, share)
-    });
-    let by_profile = episode.calibrated.as_ref().map(|split| {
-        let share = format!("X/max = {}", number::percent(split.saturation));
-        ("by the profile: latency at QD 1", split.unloaded_ns, split.queue_ns, share)
-    });
-    let section = story.fold(title);
-    section.table(by_law.into_iter().chain(by_profile), |t| {
-        t.left("", |row| row.0);
-        t.of("latency_mean_ns", |_| latency);
-        t.of("service_ns", |row| row.1);
-        t.right("queue", |row| number::time(row.2));
-        t.right("", |row| row.3.clone()).gap(3);
-    });
-    section.note(&device.splits_compared);
-    section.note(match device.hit_share.known() {
-        Ok(share) => format!(
-            "Share of reads as fast as hits in the device's cache: {}.",
-            number::with_range(share, number::percent)
-        ),
-        Err(reason) => {
-            format!("Share of reads served by the device's cache: unknown ({reason}).")
-        }
-    });
-}
-
 fn misleading(story: &mut Story, episode: &Episode, title: String) {
     let shown = &episode.misleading;
     let [disk_time, busy] = [shown.disk_time_percent, shown.iostat_busy_percent]
@@ -480,44 +347,4 @@ fn misleading(story: &mut Story, episode: &Episode, title: String) {
         t.right("", |row| Cell::or_none(row.1.as_ref(), String::clone));
         t.left("", |row| Cell::toned(row.2, Tone::Faint)).gap(3);
     });
-}
-
-/// Observed and expected latency over time. `subject` is as in [`tell_device`].
-fn over_time(device: &DeviceDiagnosis, subject: &str) -> Option<Chart> {
-    let begin = device.series.first()?.begin_ns;
-    let at = |moment: &Moment| (moment.begin_ns - begin) as f64 + moment.duration_ns as f64 / 2.0;
-    let moments = || device.series.iter();
-    let seen: Vec<Point> =
-        moments().filter_map(|it| Some(Point::bare(at(it), it.numbers.latency_ns?))).collect();
-    let expected: Vec<Point> = moments()
-        .filter_map(|it| Some(Point::estimate(at(it), &it.calibrated.as_ref()?.expected_ns)))
-        .collect();
-    if seen.len() < 2 {
-        return None;
-    }
-    let ratios: Vec<f64> =
-        moments().filter_map(|it| Some(it.calibrated.as_ref()?.latency_ratio)).collect();
-    let finding = match ratios.is_empty() {
-        true => format!("{}the expected latency is unknown.", prefix(subject)),
-        false => format!(
-            "{}in the median interval the latency was {} times the expected latency.",
-            prefix(subject),
-            number::digits(stats::median(ratios))
-        ),
-    };
-    let series = vec![
-        Series::new("seen", Form::Trace, seen),
-        Series::new("expected at this load", Form::Trace, expected),
-    ];
-    Some(Chart {
-        title: capital(&format!("{}latency, measured and expected", prefix(subject))),
-        finding: capital(&finding),
-        errors:
-            "Band: 95 % interval of the profile's prediction. Measured values are exact counts."
-                .to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), ends(&series)),
-        rules: Vec::new(),
-        series,
-    })
 }

@@ -38,8 +38,9 @@ const SMALL_ROWS: usize = 3;
 
 /// Layout, and the colours other than those of the drawings.
 pub(crate) const STYLE: &str = include_str!("html/page.css");
-/// The script of a page with plots.
-pub(crate) const SCRIPT: &str = include_str!("html/page.js");
+/// The script of a page with plots: what draws them, then what makes them interactive.
+pub(crate) const SCRIPT: &str =
+    concat!(include_str!("html/drawing.js"), include_str!("html/page.js"));
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Renders stories as a self-contained page.

@@ -26,6 +26,7 @@ mod examples;
 mod experiments;
 mod exporter;
 mod exporter_names;
+mod exporter_prometheus;
 mod exports;
 mod findings;
 mod fio_results;

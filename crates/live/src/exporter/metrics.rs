@@ -7,15 +7,12 @@
 //! the probability of each verdict, for alerts: probabilities of verdicts that require the same action can be
 //! added. Rejected: OpenMetrics' state set, whose label repeats the metric's name.
 
+use crate::exporter::labelled::{SECONDS, device_info, findings, limits, over_limit, verdicts};
 use crate::exporter::samples::{Kind, PREFIX, Samples, Unit};
 use crate::exporter::snapshot::{OwnFigures, Reading};
-use record::{Figure, LimitedIo, OpInterval, Severity, Verdict};
+use record::{Figure, LimitedIo};
 use report::WatchRow;
-use std::collections::BTreeMap;
 use std::fmt;
-
-/// Seconds per nanosecond.
-const SECONDS: f64 = 1e-9;
 
 /// One metric.
 pub struct Metric {
@@ -73,16 +70,6 @@ const DEVICE_OP: &[&str] = &["device", "op"];
 const DEVICE_BY: &[&str] = &["device", "by"];
 const DEVICE_VERDICT: &[&str] = &["device", "verdict"];
 const DEVICE_GROUP: &[&str] = &["device", "cgroup", "op"];
-
-const VERDICTS: [Verdict; 7] = [
-    Verdict::Capped,
-    Verdict::SlowAndOverloaded,
-    Verdict::Slow,
-    Verdict::Overloaded,
-    Verdict::NotTheDisk,
-    Verdict::Healthy,
-    Verdict::NotEnoughEvidence,
-];
 
 const fn device(
     base: &'static str,
@@ -254,12 +241,7 @@ pub const METRICS: &[Metric] = &[
         DEVICE_VERDICT,
         "1 for the verdict on the last 30 seconds, 0 for all other verdicts; no samples without a \
          profile.",
-        |reading, out| {
-            verdicts(reading, out, |row, verdict| {
-                let found = row.verdict.as_ref().filter(|_| row.profile.is_some())?;
-                Some(f64::from(found.verdict == verdict))
-            })
-        },
+        |reading, out| verdicts(reading, out, |found, verdict| f64::from(found.verdict == verdict)),
     ),
     gauge(
         "device_verdict_probability",
@@ -267,11 +249,9 @@ pub const METRICS: &[Metric] = &[
         DEVICE_VERDICT,
         "Probability of each verdict on the last 30 seconds, 0 to 1; the sum over all verdicts is 1.",
         |reading, out| {
-            verdicts(reading, out, |row, verdict| {
-                let found = row.verdict.as_ref().filter(|_| row.profile.is_some())?;
-                let all = &found.probabilities;
-                let found = all.iter().find(|one| one.verdict == verdict);
-                Some(found.map_or(0.0, |one| one.probability))
+            verdicts(reading, out, |found, verdict| {
+                let one = found.probabilities.iter().find(|one| one.verdict == verdict);
+                one.map_or(0.0, |one| one.probability)
             })
         },
     ),
@@ -377,115 +357,6 @@ pub const METRICS: &[Metric] = &[
         |reading, out| out.add(&[&reading.own.version], 1.0),
     ),
 ];
-
-impl Reading {
-    /// Writes a sample for the reads and one for the writes of each device.
-    fn ops(
-        &self,
-        out: &mut Samples<'_, '_>,
-        of: impl Fn(&OpInterval) -> Option<Figure>,
-    ) -> fmt::Result {
-        for row in self.rows() {
-            let device = row.device.name.as_str();
-            out.known(&[device, "read"], row.figure(|it| of(&it.read)))?;
-            out.known(&[device, "write"], row.figure(|it| of(&it.write)))?;
-        }
-        Ok(())
-    }
-
-    /// Writes a part of each device's latency, labelled with the method of the split.
-    fn split(&self, out: &mut Samples<'_, '_>, part: impl Fn((f64, f64)) -> f64) -> fmt::Result {
-        for row in self.rows() {
-            let by = if row.calibrated.is_some() { "profile" } else { "utilization_law" };
-            let part_s = row.split().map(|split| part(split) * SECONDS);
-            out.known(&[&row.device.name, by], part_s)?;
-        }
-        Ok(())
-    }
-}
-
-fn device_info(reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
-    let Some(snapshot) = reading.snapshot() else { return Ok(()) };
-    for (row, profile_id) in snapshot.rows.iter().zip(&snapshot.profile_ids) {
-        let facts = row.device.facts.as_ref();
-        let [model, vendor, serial, firmware, driver] = facts
-            .map_or([None; 5], |it| {
-                [&it.model, &it.vendor, &it.serial, &it.firmware, &it.driver].map(Option::as_deref)
-            })
-            .map(Option::unwrap_or_default);
-        let profile = profile_id.as_deref().unwrap_or_default();
-        out.add(&[&row.device.name, model, vendor, serial, firmware, driver, profile], 1.0)?;
-    }
-    Ok(())
-}
-
-fn verdicts(
-    reading: &Reading,
-    out: &mut Samples<'_, '_>,
-    of: impl Fn(&WatchRow, Verdict) -> Option<f64>,
-) -> fmt::Result {
-    let names = VERDICTS.map(|verdict| (verdict, verdict.name()));
-    for row in reading.rows() {
-        for (verdict, name) in &names {
-            out.known(&[&row.device.name, name], of(row, *verdict))?;
-        }
-    }
-    Ok(())
-}
-
-fn limits(
-    reading: &Reading,
-    out: &mut Samples<'_, '_>,
-    is_wanted: impl Fn(LimitedIo) -> bool,
-) -> fmt::Result {
-    let Some(snapshot) = reading.snapshot() else { return Ok(()) };
-    let limits = snapshot.context.cgroup_limits.iter().filter(|it| is_wanted(it.limited));
-    // A group may set the same limit in both cgroup versions; the lower limit applies.
-    let mut lowest: BTreeMap<(&str, &str, &str), u64> = BTreeMap::new();
-    for limit in limits {
-        let limited = |row: &&WatchRow| {
-            let facts = row.device.facts.as_ref();
-            facts.is_some_and(|facts| facts.major_minor == limit.major_minor)
-        };
-        let Some(row) = snapshot.rows.iter().find(limited) else { continue };
-        let op = limit.limited.op().name();
-        let known = lowest.entry((&row.device.name, &limit.group, op)).or_insert(u64::MAX);
-        *known = limit.limit_per_s.min(*known);
-    }
-    lowest
-        .into_iter()
-        .try_for_each(|((device, group, op), limit)| out.add(&[device, group, op], limit as f64))
-}
-
-fn over_limit(reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
-    for row in reading.rows() {
-        let Some(over) = row.interval.as_ref().and_then(|it| it.over_limit) else { continue };
-        for (limit, share) in [
-            ("volume_iops", over.volume_iops),
-            ("volume_bytes", over.volume_bytes),
-            ("machine_iops", over.machine_iops),
-            ("machine_bytes", over.machine_bytes),
-        ] {
-            out.add(&[&row.device.name, limit], share)?;
-        }
-    }
-    Ok(())
-}
-
-fn findings(reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
-    let mut counts: BTreeMap<(String, &str), u32> = BTreeMap::new();
-    for finding in reading.snapshot().into_iter().flat_map(|it| &it.findings) {
-        let severity = match finding.severity {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Invalid => "invalid",
-        };
-        *counts.entry((finding.code.name(), severity)).or_default() += 1;
-    }
-    counts
-        .into_iter()
-        .try_for_each(|((code, severity), count)| out.add(&[&code, severity], f64::from(count)))
-}
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,7 @@
 
 mod connections;
 mod host_names;
+mod labelled;
 mod metrics;
 mod patience;
 mod samples;

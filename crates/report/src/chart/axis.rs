@@ -4,7 +4,7 @@
 //! and 5 times powers of ten. Ordinates of rates begin at zero, because readers compare heights.
 //! Times span decades and are logarithmic. An axis has as many labels as fit a wide drawing; the
 //! renderer leaves out those that do not fit. The page's script computes the labels of a zoomed
-//! axis by the same rules (`ticks` in `page.js`).
+//! axis by the same rules (`ticks` in `drawing.js`).
 
 use crate::number;
 use record::Unit;

@@ -7,15 +7,20 @@
 
 mod charts;
 mod common;
+mod diagnosis;
 mod documents;
 mod html;
+mod numbers;
 mod page;
 mod properties;
 mod snapshots;
+mod tables;
 mod trace;
 mod validation;
 mod views;
 mod watch;
+mod watch_detail;
+mod watch_rows;
 
 /// Plain text, 80 columns: a log file.
 const LOG: report::Style =

@@ -3,7 +3,7 @@
 
 use crate::report::LOG;
 use crate::report::common::{fast_profile, target};
-use crate::report::views::printed;
+use crate::report::tables::printed;
 use record::{Experiment, Target};
 use report::Column;
 use report::{self, Block, Cell, Section, Side, Story, Style, Table, Tone, escape};

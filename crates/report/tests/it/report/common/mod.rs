@@ -1,10 +1,13 @@
 //! Provides sample records, made by hand from a small closed-form device, so that the numbers of
 //! every snapshot are consistent.
 
+mod answers;
 mod facts;
 mod profile;
 mod trial;
+pub mod watch;
 
+pub use answers::{advice, diagnosis, prediction, whatif};
 pub use facts::{rotating_disk, target};
 pub use profile::{fast_profile, read_only_simulated_profile, slow_profile};
 pub use trial::{
@@ -66,4 +69,13 @@ pub fn workload(op: OpKind, pattern: Pattern, bytes: u64, depth: u32) -> Workloa
         runtime_ns: Nanos(400_000_000),
         ..Workload::default()
     }
+}
+
+/// Letters and digits only: the part of a text that no view wraps, escapes or marks.
+pub fn bare(text: &str) -> String {
+    let text = text.replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">");
+    let text = text.replace("&quot;", "\"").replace("&#39;", "'");
+    let text = text.replace("&#34;", "\"").replace("&#38;", "&");
+    let text = text.replace("&#60;", "<").replace("&#62;", ">");
+    text.chars().filter(|letter| letter.is_alphanumeric()).collect()
 }
