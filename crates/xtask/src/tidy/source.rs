@@ -5,7 +5,7 @@ use super::code::{self, Token};
 use super::{File, Problem};
 
 /// Maximum length of a file. A file has one subject; the longest in this tree is well below the limit.
-const MOST_LINES: usize = 900;
+const MOST_LINES: usize = 500;
 /// Minimum number of words in a header comment: a sentence.
 const ESSAY_WORDS: usize = 5;
 
