@@ -420,7 +420,7 @@ fn a_prediction_gives_its_error_once() {
     let check = story.takeaways.iter().find(|(name, _)| name == "how to check it");
     let left = "another file or another time may differ by 20 %";
     assert!(check.is_some_and(|(_, text)| text.ends_with(left)), "{check:?}");
-    assert!(page.contains("the error of the latency is 3 % without differences"), "{page}");
+    assert!(page.contains("the error of the latency is 3 %, excluding differences"), "{page}");
     // The interval of the maximum rate, which has no other.
     assert_eq!(page.matches('±').count(), 1, "{page}");
 }
