@@ -113,7 +113,8 @@ pub(super) fn commands(
     match recording.or(is_saved.then_some(diagnosis.observation_id.as_str())) {
         Some(named) => story.commands.push(format!("halfpower diagnose {named}{profile}")),
         None => {
-            let command = format!("running `halfpower diagnose{profile}` on your recording");
+            let with = if profile.is_empty() { "" } else { " with" };
+            let command = format!("running `halfpower diagnose`{with}{profile} on your recording");
             story.condition(REPEAT, command);
         }
     }
