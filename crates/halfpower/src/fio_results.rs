@@ -244,12 +244,13 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
     let samples = number("iops_samples");
     let se = number("iops_stddev") / samples.sqrt();
     let spread = Estimate::from_se(number("iops_mean"), se, samples as u32).relative_half_width();
-    // fio has bins for one kind of latency only: the kind that it reports percentiles of.
+    // fio may have percentiles and bins of one kind of latency only; `lat_percentiles` selects the kind.
     let (latency, completion, unit_ns) = match old {
         false => (&side["lat_ns"], &side["clat_ns"], 1.0),
         true => (&side["lat"], &side["clat"], 1e3),
     };
-    let binned = if latency["bins"].is_object() { latency } else { completion };
+    let own = |name: &str| latency[name].as_object().is_some_and(|it| !it.is_empty());
+    let binned = if own("bins") || own("percentile") { latency } else { completion };
     let errors: Vec<ErrorCount> = (errno != 0)
         .then(|| {
             let message = std::io::Error::from_raw_os_error(errno).to_string();

@@ -113,6 +113,20 @@ fn a_page_of_a_result_names_fio_and_says_that_its_file_has_no_device() {
     assert!(!page.contains("reaches a block device") && !page.contains(", seed "), "{page}");
 }
 
+#[test]
+fn percentiles_of_the_whole_latency_are_read() {
+    let text = result("\"rw\": \"randread\", \"size\": \"8m\", \"lat_percentiles\": \"1\"")
+        .replace(", \"percentile\": {\"50.000000\": 55}", "")
+        .replace("\"mean\": 70.0,", "\"mean\": 70.0, \"percentile\": {\"50.000000\": 65},");
+    let read = imported_text(&text)[0].result.read.clone().unwrap();
+    assert_eq!(read.latency_ns.unwrap().p50, Some(65.0));
+    assert_eq!(read.completion_ns.unwrap().p50, None);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("fio.out"), text).unwrap();
+    let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
+    assert!(page.contains("–: not in fio's file, or fewer than ten requests"), "{page}");
+}
+
 /// A result of fio 3 with these options.
 fn result(options: &str) -> String {
     format!(
