@@ -111,6 +111,8 @@ fn a_page_of_a_result_names_fio_and_says_that_its_file_has_no_device() {
     let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
     assert!(page.contains("not in fio's file") && page.contains("fio-3.33"), "{page}");
     assert!(!page.contains("reaches a block device") && !page.contains(", seed "), "{page}");
+    assert!(page.contains("fio's file has no course over time"), "{page}");
+    assert!(!page.contains("too short to show"), "{page}");
 }
 
 #[test]

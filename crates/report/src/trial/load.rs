@@ -51,6 +51,9 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
     let steady = match result.steady {
         Some(true) => format!("steady over {window}"),
         Some(false) => format!("NOT steady over {window}"),
+        None if trial.measured_by.is_some() => {
+            format!("{window}; unknown whether steady: fio's file has no course over time")
+        }
         None => format!("{window} is too short to show whether it was steady"),
     };
     let asked = match trial.workload.arrival {
