@@ -77,7 +77,13 @@ fn of_document(document: &Value, digest: &str) -> Result<Vec<Trial>, String> {
 }
 
 fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<Trial, String> {
-    let seconds = run_seconds(job).ok_or("no request completed")?;
+    let requests = |name: &str| job[name]["total_ios"].as_u64() > Some(0);
+    let seconds = run_seconds(job).ok_or_else(|| {
+        match ["read", "write", "trim", "mixed"].into_iter().any(requests) {
+            true => "neither its run time nor its rate is in the file",
+            false => "no request completed",
+        }
+    })?;
     let (path, mut workload) = workload(document, job)?;
     let sum = job["mixed"].is_object() && !job["read"].is_object();
     let only = workload.only_op().filter(|_| workload.instead.is_none()).map(OpKind::name);
@@ -228,9 +234,21 @@ fn honoured(section: &mut Section) -> Result<(RunArgs, Vec<String>), String> {
 
 /// Run time in seconds.
 fn run_seconds(job: &Value) -> Option<f64> {
-    let of = |side: &str| job[side]["runtime"].as_f64();
+    let of = |name: &str| side_seconds(&job[name]);
     let longest = ["read", "write", "trim", "mixed"].into_iter().filter_map(of).fold(0.0, f64::max);
-    (longest > 0.0).then_some(longest / 1e3)
+    (longest > 0.0).then_some(longest)
+}
+
+/// Run time of a direction in seconds. If the file omits it, it follows from requests and rate.
+fn side_seconds(side: &Value) -> Option<f64> {
+    let number = |name: &str| side[name].as_f64();
+    match number("runtime") {
+        Some(millis) => Some(millis / 1e3),
+        None => {
+            let rate = number("iops").filter(|rate| *rate > 0.0)?;
+            Some(number("total_ios")? / rate)
+        }
+    }
 }
 
 fn direction(side: &Value, errno: i32) -> DirectionResult {
@@ -238,9 +256,12 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
     // fio before 2.2 has no request counts; fio before 3 uses KiB and microseconds.
     let counted = (number("iops") * number("runtime") / 1e3).round() as u64;
     let ios = side["total_ios"].as_u64().unwrap_or(counted);
-    let old = side["io_kbytes"].is_null() && side["lat_ns"].is_null();
+    let old = ["io_kbytes", "lat_ns", "clat_ns"].iter().all(|name| side[name].is_null());
     let kib = if old { 1_024 } else { 1 };
     let bytes_per_s = side["bw_bytes"].as_f64().unwrap_or(number("bw") * 1_024.0);
+    // If the file omits the bytes, they follow from bandwidth and run time.
+    let moved = || (bytes_per_s * side_seconds(side).unwrap_or(0.0)).round() as u64;
+    let bytes = side["io_bytes"].as_u64().map_or_else(moved, |bytes| bytes.saturating_mul(kib));
     let samples = number("iops_samples");
     let se = number("iops_stddev") / samples.sqrt();
     let spread = Estimate::from_se(number("iops_mean"), se, samples as u32).relative_half_width();
@@ -260,7 +281,7 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
         .collect();
     DirectionResult {
         ios,
-        bytes: side["io_bytes"].as_u64().unwrap_or(0).saturating_mul(kib),
+        bytes,
         iops: number("iops"),
         bytes_per_s,
         iops_ci95_rel: (samples >= SAMPLES_MIN).then_some(spread).filter(|it| it.is_finite()),

@@ -193,6 +193,21 @@ fn versions_before_3_have_kibibytes_and_microseconds() {
 }
 
 #[test]
+fn a_missing_run_time_follows_from_requests_and_rate() {
+    let text = result("\"rw\": \"randread\", \"size\": \"8m\"")
+        .replace("\"runtime\": 1000, ", "")
+        .replace("\"io_bytes\": 8192000, ", "");
+    let trial = &imported_text(&text)[0];
+    let read = trial.result.read.as_ref().unwrap();
+    assert_eq!((read.ios, read.bytes), (2_000, 8_192_000));
+    assert_eq!(trial.result.duration_ns.0, 1_000_000_000);
+    let folder = tempfile::tempdir().unwrap();
+    let bare = text.replace("\"iops\": 2000.0, ", "");
+    std::fs::write(folder.path().join("bare.json"), bare).unwrap();
+    halfpower_in(folder.path(), "record bare.json --no-save").refuses(2, &["neither its run time"]);
+}
+
+#[test]
 fn jobs_of_one_name_are_a_result_each() {
     let one = result("\"numjobs\": \"2\", \"size\": \"1m\"");
     let job = one[one.find("{\"jobname\"").unwrap()..one.rfind(']').unwrap()].to_owned();
