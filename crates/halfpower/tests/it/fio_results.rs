@@ -193,6 +193,26 @@ fn versions_before_3_have_kibibytes_and_microseconds() {
 }
 
 #[test]
+fn a_result_without_options_has_no_invented_workload() {
+    let text = result("").replace("\"read\": {\"runtime", "\"write\": {\"runtime");
+    let text = text.replace(", \"write\": {}", "");
+    let trial = &imported_text(&text)[0];
+    let workload = &trial.workload;
+    assert_eq!((workload.read_percent, workload.max_bs().0), (0, 4_096));
+    assert_eq!((workload.iodepth, workload.numjobs, workload.depth), (0, 0, 0));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("fio.out"), &text).unwrap();
+    let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
+    assert!(page.contains("write of 4 KiB, other options unknown on unknown"), "{page}");
+    assert!(page.contains("does not contain the options of the job"), "{page}");
+    for invented in ["halfpower run", "sequential", "io_uring", "cache device"] {
+        assert!(!page.contains(invented), "{invented}: {page}");
+    }
+    let uneven = text.replace("\"io_bytes\": 8192000", "\"io_bytes\": 8192001");
+    assert_eq!(imported_text(&uneven)[0].workload.max_bs().0, 0);
+}
+
+#[test]
 fn a_missing_run_time_follows_from_requests_and_rate() {
     let text = result("\"rw\": \"randread\", \"size\": \"8m\"")
         .replace("\"runtime\": 1000, ", "")

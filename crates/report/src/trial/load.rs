@@ -57,6 +57,7 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
         None => format!("{window} is too short to show whether it was steady"),
     };
     let asked = match trial.workload.arrival {
+        _ if !trial.workload.options_known() => "requested depth unknown".to_owned(),
         Arrival::Closed => format!("{} requested", trial.workload.depth),
         _ => format!("{} allowed", trial.workload.depth),
     };
