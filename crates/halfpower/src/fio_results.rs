@@ -10,9 +10,9 @@
 use crate::output;
 use crate::run_args::RunArgs;
 use ::record::{
-    Bytes, DirectionResult, ErrorCount, Estimate, HistogramSnapshot, Measured, Nanos, OpKind,
-    TRIAL_SCHEMA, Target, TargetKind, TimeSummary, Trial, TrialResult, Workload, bucket_index,
-    hex_digest,
+    Bytes, DirectionResult, ErrorCount, Estimate, Finding, FindingCode, HistogramSnapshot, Instead,
+    Measured, Nanos, OpKind, SizeShare, TRIAL_SCHEMA, Target, TargetKind, TimeSummary, Trial,
+    TrialResult, Workload, bucket_index, hex_digest,
 };
 use plan::session::VERSION;
 use serde_json::{Map, Value};
@@ -21,6 +21,9 @@ use workload::fio::{self, FileKind, Section, Setting, result_at};
 
 /// Why a trial lacks a part.
 const NOT_TOLD: &str = "not reported by fio";
+/// The claim about a file without the options of its jobs.
+const NO_OPTIONS: &str = "fio's file does not contain the options of the job: the target, the order \
+                          of requests, queue depth, number of jobs, engine and cache mode are unknown.";
 /// Minimum number of requests beyond a percentile.
 const BEYOND_MIN: f64 = 10.0;
 /// Minimum number of rate samples from which a spread is computed.
@@ -77,7 +80,13 @@ fn of_document(document: &Value, digest: &str) -> Result<Vec<Trial>, String> {
 }
 
 fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<Trial, String> {
-    let seconds = run_seconds(job).ok_or("no request completed")?;
+    let requests = |name: &str| job[name]["total_ios"].as_u64() > Some(0);
+    let seconds = run_seconds(job).ok_or_else(|| {
+        match ["read", "write", "trim", "mixed"].into_iter().any(requests) {
+            true => "neither its run time nor its rate is in the file",
+            false => "no request completed",
+        }
+    })?;
     let (path, mut workload) = workload(document, job)?;
     let sum = job["mixed"].is_object() && !job["read"].is_object();
     let only = workload.only_op().filter(|_| workload.instead.is_none()).map(OpKind::name);
@@ -86,7 +95,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
                     option"
             .to_owned());
     }
-    if !alone {
+    if !alone && workload.options_known() {
         // Without group_reporting, fio reports each job separately.
         (workload.numjobs, workload.depth) = (1, workload.iodepth);
     }
@@ -102,6 +111,10 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     if read.is_none() && write.is_none() && trim.is_none() {
         return Err("the job has no reads, no writes and no trims".to_owned());
     }
+    let findings = match workload.options_known() {
+        true => Vec::new(),
+        false => vec![Finding::note(FindingCode::FiguresMissing, NO_OPTIONS, "")],
+    };
     let concurrency = |side: &Option<DirectionResult>| {
         let of = side.as_ref().and_then(|side| Some(side.iops * side.latency_ns.as_ref()?.mean));
         of.unwrap_or(0.0) / 1e9
@@ -137,7 +150,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
         cpu: Measured::not(NOT_TOLD),
         device_counters: Measured::not(NOT_TOLD),
         harness: Measured::not(NOT_TOLD),
-        findings: Vec::new(),
+        findings,
         environment: None,
         cache_dropped: None,
         preconditioning: None,
@@ -156,6 +169,9 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
         options.extend(told.map(|(key, value)| {
             (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         }));
+    }
+    if options.is_empty() {
+        return Ok(("unknown".to_owned(), without_options(job)));
     }
     let settings = options.iter().map(|(name, value)| Setting {
         name: name.clone(),
@@ -185,6 +201,42 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
     // An area of a known size is cut to whole requests, as in a run.
     let size_bytes = size.map_or(UNKNOWN, |_| workload.size_bytes);
     Ok((arguments.targets.join(", "), Workload { size_bytes, ..workload }))
+}
+
+/// The workload of a job without options, from its requests. A depth of 0 and no sizes mean unknown.
+fn without_options(job: &Value) -> Workload {
+    let [read, write, trim] = ["read", "write", "trim"].map(|name| direction(&job[name], 0));
+    let all = [&read, &write, &trim].iter().map(|side| side.ios as f64).sum::<f64>();
+    let share = (read.ios as f64 / all * 100.0).round();
+    let read_percent = match (read.ios, write.ios.saturating_add(trim.ios)) {
+        (0, 0) => 50,
+        (_, 0) => 100,
+        (0, _) => 0,
+        _ => share.clamp(1.0, 99.0) as u8,
+    };
+    // The size of the requests, if all have the same one.
+    let size = |name: &str, side: &DirectionResult| {
+        let whole = job[name]["io_bytes"].is_u64() && side.bytes.is_multiple_of(side.ios);
+        whole.then(|| side.bytes / side.ios)
+    };
+    let sides = [("read", &read), ("write", &write), ("trim", &trim)].into_iter();
+    let sides = sides.filter(|(_, side)| side.ios > 0);
+    let mut sizes: Vec<Option<u64>> = sides.map(|(name, side)| size(name, side)).collect();
+    sizes.dedup();
+    let bs = match sizes[..] {
+        [Some(bytes)] if bytes > 0 => vec![SizeShare { bytes: Bytes(bytes), percent: 100 }],
+        _ => Vec::new(),
+    };
+    Workload {
+        read_percent,
+        bs,
+        instead: (trim.ios > 0 && write.ios == 0).then_some(Instead::Trim),
+        iodepth: 0,
+        numjobs: 0,
+        depth: 0,
+        size_bytes: UNKNOWN,
+        ..Workload::default()
+    }
 }
 
 /// The flags of a job, and the options that were omitted because they have no counterpart.
@@ -228,9 +280,21 @@ fn honoured(section: &mut Section) -> Result<(RunArgs, Vec<String>), String> {
 
 /// Run time in seconds.
 fn run_seconds(job: &Value) -> Option<f64> {
-    let of = |side: &str| job[side]["runtime"].as_f64();
+    let of = |name: &str| side_seconds(&job[name]);
     let longest = ["read", "write", "trim", "mixed"].into_iter().filter_map(of).fold(0.0, f64::max);
-    (longest > 0.0).then_some(longest / 1e3)
+    (longest > 0.0).then_some(longest)
+}
+
+/// Run time of a direction in seconds. If the file omits it, it follows from requests and rate.
+fn side_seconds(side: &Value) -> Option<f64> {
+    let number = |name: &str| side[name].as_f64();
+    match number("runtime") {
+        Some(millis) => Some(millis / 1e3),
+        None => {
+            let rate = number("iops").filter(|rate| *rate > 0.0)?;
+            Some(number("total_ios")? / rate)
+        }
+    }
 }
 
 fn direction(side: &Value, errno: i32) -> DirectionResult {
@@ -238,18 +302,22 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
     // fio before 2.2 has no request counts; fio before 3 uses KiB and microseconds.
     let counted = (number("iops") * number("runtime") / 1e3).round() as u64;
     let ios = side["total_ios"].as_u64().unwrap_or(counted);
-    let old = side["io_kbytes"].is_null() && side["lat_ns"].is_null();
+    let old = ["io_kbytes", "lat_ns", "clat_ns"].iter().all(|name| side[name].is_null());
     let kib = if old { 1_024 } else { 1 };
     let bytes_per_s = side["bw_bytes"].as_f64().unwrap_or(number("bw") * 1_024.0);
+    // If the file omits the bytes, they follow from bandwidth and run time.
+    let moved = || (bytes_per_s * side_seconds(side).unwrap_or(0.0)).round() as u64;
+    let bytes = side["io_bytes"].as_u64().map_or_else(moved, |bytes| bytes.saturating_mul(kib));
     let samples = number("iops_samples");
     let se = number("iops_stddev") / samples.sqrt();
     let spread = Estimate::from_se(number("iops_mean"), se, samples as u32).relative_half_width();
-    // fio has bins for one kind of latency only: the kind that it reports percentiles of.
+    // fio may have percentiles and bins of one kind of latency only; `lat_percentiles` selects the kind.
     let (latency, completion, unit_ns) = match old {
         false => (&side["lat_ns"], &side["clat_ns"], 1.0),
         true => (&side["lat"], &side["clat"], 1e3),
     };
-    let binned = if latency["bins"].is_object() { latency } else { completion };
+    let own = |name: &str| latency[name].as_object().is_some_and(|it| !it.is_empty());
+    let binned = if own("bins") || own("percentile") { latency } else { completion };
     let errors: Vec<ErrorCount> = (errno != 0)
         .then(|| {
             let message = std::io::Error::from_raw_os_error(errno).to_string();
@@ -259,7 +327,7 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
         .collect();
     DirectionResult {
         ios,
-        bytes: side["io_bytes"].as_u64().unwrap_or(0).saturating_mul(kib),
+        bytes,
         iops: number("iops"),
         bytes_per_s,
         iops_ci95_rel: (samples >= SAMPLES_MIN).then_some(spread).filter(|it| it.is_finite()),

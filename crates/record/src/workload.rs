@@ -103,13 +103,13 @@ pub struct Workload {
     pub misalign_bytes: Bytes,
     /// How sequential and strided jobs share the area.
     pub regions: Regions,
-    /// Request sizes with their shares.
+    /// Request sizes with their shares; empty if unknown.
     pub bs: Vec<SizeShare>,
     /// Queue depth per job.
     pub iodepth: u32,
     /// Number of jobs, each with its own thread and engine.
     pub numjobs: u32,
-    /// `iodepth` times `numjobs`.
+    /// `iodepth` times `numjobs`; 0 if the source omits the options.
     pub depth: u32,
     /// The cache mode.
     pub cache: CacheMode,
@@ -283,6 +283,12 @@ impl Workload {
     #[must_use]
     pub fn max_bs(&self) -> Bytes {
         self.bs.iter().map(|share| share.bytes).max().unwrap_or_default()
+    }
+
+    /// Whether its options are known. If not, only the directions and perhaps the request size are.
+    #[must_use]
+    pub fn options_known(&self) -> bool {
+        self.depth > 0
     }
 
     /// The operation of all requests, or `None` for a mix.

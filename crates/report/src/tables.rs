@@ -78,17 +78,17 @@ const TRIAL: [Quantity<Trial>; 48] = [
     ("device", |it| device(it).map(|device| device.disk.as_str()).into()),
     ("model", |it| device(it).and_then(|device| device.model.as_deref()).into()),
     ("job_name", |it| it.workload.name.as_deref().into()),
-    ("engine", |it| word(it.workload.engine).into()),
-    ("cache", |it| word(it.workload.cache).into()),
-    ("pattern", |it| word(it.workload.pattern).into()),
+    ("engine", |it| known(it, word(it.workload.engine)).into()),
+    ("cache", |it| known(it, word(it.workload.cache)).into()),
+    ("pattern", |it| known(it, word(it.workload.pattern)).into()),
     ("read_percent", |it| u32::from(it.workload.read_percent).into()),
     ("instead", |it| it.workload.instead.map(word).into()),
     ("bs_bytes", |it| only_size(&it.workload.bs).into()),
     ("bs_mix", |it| size_mix(&it.workload.bs).into()),
-    ("iodepth", |it| it.workload.iodepth.into()),
-    ("numjobs", |it| it.workload.numjobs.into()),
-    ("depth", |it| it.workload.depth.into()),
-    ("arrival", |it| word(it.workload.arrival).into()),
+    ("iodepth", |it| known(it, it.workload.iodepth).into()),
+    ("numjobs", |it| known(it, it.workload.numjobs).into()),
+    ("depth", |it| known(it, it.workload.depth).into()),
+    ("arrival", |it| known(it, word(it.workload.arrival)).into()),
     ("rate_iops", |it| it.workload.rate_iops.into()),
     ("offset_bytes", |it| it.workload.offset_bytes.0.into()),
     ("size_bytes", |it| it.workload.size_bytes.0.into()),
@@ -438,7 +438,12 @@ fn only_size(sizes: &[SizeShare]) -> Option<u64> {
 /// Sizes and their percentages in the syntax of `--bs`; `None` for a single size.
 fn size_mix(sizes: &[SizeShare]) -> Option<String> {
     let share = |share: &SizeShare| format!("{}/{}", share.bytes.0, share.percent);
-    (sizes.len() != 1).then(|| joined(sizes, ":", share))
+    (sizes.len() > 1).then(|| joined(sizes, ":", share))
+}
+
+/// An option of the workload; `None` if the options are unknown.
+fn known<T>(trial: &Trial, option: T) -> Option<T> {
+    trial.workload.options_known().then_some(option)
 }
 
 /// An enum value as in JSON.

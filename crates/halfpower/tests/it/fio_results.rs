@@ -111,6 +111,22 @@ fn a_page_of_a_result_names_fio_and_says_that_its_file_has_no_device() {
     let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
     assert!(page.contains("not in fio's file") && page.contains("fio-3.33"), "{page}");
     assert!(!page.contains("reaches a block device") && !page.contains(", seed "), "{page}");
+    assert!(page.contains("fio's file has no course over time"), "{page}");
+    assert!(!page.contains("too short to show"), "{page}");
+}
+
+#[test]
+fn percentiles_of_the_whole_latency_are_read() {
+    let text = result("\"rw\": \"randread\", \"size\": \"8m\", \"lat_percentiles\": \"1\"")
+        .replace(", \"percentile\": {\"50.000000\": 55}", "")
+        .replace("\"mean\": 70.0,", "\"mean\": 70.0, \"percentile\": {\"50.000000\": 65},");
+    let read = imported_text(&text)[0].result.read.clone().unwrap();
+    assert_eq!(read.latency_ns.unwrap().p50, Some(65.0));
+    assert_eq!(read.completion_ns.unwrap().p50, None);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("fio.out"), text).unwrap();
+    let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
+    assert!(page.contains("–: not in fio's file, or fewer than ten requests"), "{page}");
 }
 
 /// A result of fio 3 with these options.
@@ -174,6 +190,41 @@ fn versions_before_3_have_kibibytes_and_microseconds() {
     let latency = read.latency_ns.as_ref().unwrap();
     assert_eq!((latency.mean, latency.p50, latency.max), (70_500.0, Some(55_000.0), 900_000));
     assert!(trials[0].result.write.is_none());
+}
+
+#[test]
+fn a_result_without_options_has_no_invented_workload() {
+    let text = result("").replace("\"read\": {\"runtime", "\"write\": {\"runtime");
+    let text = text.replace(", \"write\": {}", "");
+    let trial = &imported_text(&text)[0];
+    let workload = &trial.workload;
+    assert_eq!((workload.read_percent, workload.max_bs().0), (0, 4_096));
+    assert_eq!((workload.iodepth, workload.numjobs, workload.depth), (0, 0, 0));
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("fio.out"), &text).unwrap();
+    let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
+    assert!(page.contains("write of 4 KiB, other options unknown on unknown"), "{page}");
+    assert!(page.contains("does not contain the options of the job"), "{page}");
+    for invented in ["halfpower run", "sequential", "io_uring", "cache device"] {
+        assert!(!page.contains(invented), "{invented}: {page}");
+    }
+    let uneven = text.replace("\"io_bytes\": 8192000", "\"io_bytes\": 8192001");
+    assert_eq!(imported_text(&uneven)[0].workload.max_bs().0, 0);
+}
+
+#[test]
+fn a_missing_run_time_follows_from_requests_and_rate() {
+    let text = result("\"rw\": \"randread\", \"size\": \"8m\"")
+        .replace("\"runtime\": 1000, ", "")
+        .replace("\"io_bytes\": 8192000, ", "");
+    let trial = &imported_text(&text)[0];
+    let read = trial.result.read.as_ref().unwrap();
+    assert_eq!((read.ios, read.bytes), (2_000, 8_192_000));
+    assert_eq!(trial.result.duration_ns.0, 1_000_000_000);
+    let folder = tempfile::tempdir().unwrap();
+    let bare = text.replace("\"iops\": 2000.0, ", "");
+    std::fs::write(folder.path().join("bare.json"), bare).unwrap();
+    halfpower_in(folder.path(), "record bare.json --no-save").refuses(2, &["neither its run time"]);
 }
 
 #[test]

@@ -250,6 +250,10 @@ fn label(workload: &Workload) -> String {
         None => format!("{} % read", workload.read_percent),
     };
     let sizes: Vec<String> = workload.bs.iter().map(|share| format_bytes(share.bytes.0)).collect();
+    if !workload.options_known() {
+        let size = if sizes.is_empty() { "of unknown size".to_owned() } else { sizes.join("+") };
+        return format!("{op} {size}, other options unknown");
+    }
     let load = match workload.rate_iops {
         Some(rate) if workload.arrival != Arrival::Closed => format!("{rate}/s"),
         _ => format!("depth {}", workload.depth),

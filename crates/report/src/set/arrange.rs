@@ -37,8 +37,8 @@ pub(super) enum Meaning {
 type NumberOf = fn(&Workload, &str) -> Option<f64>;
 
 const MEANINGS: [(Meaning, NumberOf); 6] = [
-    (Meaning::Size, |workload, _| Some(workload.max_bs().0 as f64)),
-    (Meaning::Depth, |workload, _| Some(f64::from(workload.depth))),
+    (Meaning::Size, |workload, _| Some(workload.max_bs().0 as f64).filter(|size| *size > 0.0)),
+    (Meaning::Depth, |workload, _| workload.options_known().then(|| f64::from(workload.depth))),
     (Meaning::Rate, |workload, _| workload.rate_iops.map(|rate| rate as f64)),
     (Meaning::Targets, |workload, _| Some(f64::from(workload.targets))),
     (Meaning::Place, |workload, _| Some(workload.offset_bytes.0 as f64)),

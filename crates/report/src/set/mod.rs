@@ -74,20 +74,29 @@ impl<'a> Set<'a> {
     /// From single trials: the differences between their loads become the axes.
     pub(crate) fn of_trials(trials: &[&'a Trial]) -> Self {
         type Aspect = (&'static str, fn(&Trial) -> String);
+        fn known(trial: &Trial, option: impl ToString) -> String {
+            match trial.workload.options_known() {
+                true => option.to_string(),
+                false => "unknown".to_owned(),
+            }
+        }
         let aspects: [Aspect; 10] = [
             ("target", |t| joined(&t.targets, " ", |target| target.path.clone())),
             ("direction", |t| match t.workload.only_op() {
                 Some(op) => op.name().to_owned(),
                 None => format!("{} % read", t.workload.read_percent),
             }),
-            ("pattern", |t| t.workload.pattern.name().to_owned()),
-            ("size", |t| format_bytes(t.workload.max_bs().0)),
-            ("depth", |t| t.workload.depth.to_string()),
-            ("jobs", |t| t.workload.numjobs.to_string()),
-            ("cache", |t| t.workload.cache.name().to_owned()),
-            ("engine", |t| t.workload.engine.name().to_owned()),
+            ("pattern", |t| known(t, t.workload.pattern.name())),
+            ("size", |t| match t.workload.max_bs().0 {
+                0 => "unknown".to_owned(),
+                bytes => format_bytes(bytes),
+            }),
+            ("depth", |t| known(t, t.workload.depth)),
+            ("jobs", |t| known(t, t.workload.numjobs)),
+            ("cache", |t| known(t, t.workload.cache.name())),
+            ("engine", |t| known(t, t.workload.engine.name())),
             ("rate", |t| {
-                t.workload.rate_iops.map_or("closed".to_owned(), |rate| format!("{rate} IOPS"))
+                t.workload.rate_iops.map_or(known(t, "closed"), |rate| format!("{rate} IOPS"))
             }),
             ("offset", |t| format_bytes(t.workload.offset_bytes.0)),
         ];

@@ -105,7 +105,8 @@ pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
         let targets: Vec<Target> = targets.collect();
         target::conditions_of_trial(&mut story, &targets, first);
     }
-    story.commands.extend(trials.iter().take(ROWS).map(|trial| trial::command(trial)));
+    let known = trials.iter().filter(|trial| trial.workload.options_known());
+    story.commands.extend(known.take(ROWS).map(|trial| trial::command(trial)));
     story
 }
 

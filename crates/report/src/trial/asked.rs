@@ -10,6 +10,9 @@ use record::{
 /// `random read of 4 KiB, depth 32 (8 in each of 4 jobs), cache device (H), io_uring`.
 pub(crate) fn workload_text(workload: &Workload) -> String {
     let (pattern, operation) = (workload.pattern.name(), operation(workload));
+    if !workload.options_known() {
+        return format!("{operation} of {}, other options unknown", sizes(&workload.bs));
+    }
     let requests = match &workload.replay {
         Some(replay) => replay_text(replay, &operation),
         None => format!("{pattern} {operation} of {}{}", sizes(&workload.bs), place(workload)),
@@ -89,6 +92,7 @@ fn operation(workload: &Workload) -> String {
 /// `4 KiB 60 % + 16 KiB 40 %`.
 pub(crate) fn sizes(mix: &[SizeShare]) -> String {
     match mix {
+        [] => "unknown size".to_owned(),
         [only] => format_bytes(only.bytes.0),
         many => joined(many, " + ", |share: &SizeShare| {
             format!("{} {} %", format_bytes(share.bytes.0), share.percent)

@@ -169,7 +169,9 @@ pub(super) fn findings(trial: &Trial) -> Vec<Finding> {
 /// The command that repeats it: the load of each client, and the clients. `None` if flags cannot
 /// express that load, as when a queue depth was divided unevenly.
 pub(super) fn command(trial: &Trial) -> Option<String> {
-    let Some(clients) = &trial.clients else { return Some(super::command(trial)) };
+    let Some(clients) = &trial.clients else {
+        return trial.workload.options_known().then(|| super::command(trial));
+    };
     let count = clients.each.len() as u32;
     let workload = &trial.workload;
     let mut one = Trial { clients: None, parts: Vec::new(), ..trial.clone() };

@@ -51,9 +51,13 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
     let steady = match result.steady {
         Some(true) => format!("steady over {window}"),
         Some(false) => format!("NOT steady over {window}"),
+        None if trial.measured_by.is_some() => {
+            format!("{window}; unknown whether steady: fio's file has no course over time")
+        }
         None => format!("{window} is too short to show whether it was steady"),
     };
     let asked = match trial.workload.arrival {
+        _ if !trial.workload.options_known() => "requested depth unknown".to_owned(),
         Arrival::Closed => format!("{} requested", trial.workload.depth),
         _ => format!("{} allowed", trial.workload.depth),
     };

@@ -216,7 +216,11 @@ fn latencies(story: &mut Story, jobs: &[(String, Trial)]) {
         }
     }
     if absent {
-        section.note("–: fewer than ten requests took longer, too few for a percentile.");
+        let imported = jobs.iter().any(|(_, trial)| trial.measured_by.is_some());
+        section.note(match imported {
+            true => "–: not in fio's file, or fewer than ten requests took longer.",
+            false => "–: fewer than ten requests took longer, too few for a percentile.",
+        });
     }
 }
 
