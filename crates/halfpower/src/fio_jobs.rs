@@ -135,6 +135,11 @@ impl FileNames for Names {
         self.dry || Path::new(name).is_dir()
     }
 
+    fn is_special(&self, name: &str) -> bool {
+        // Like fio, do not follow a link.
+        std::fs::symlink_metadata(name).is_ok_and(|found| !found.is_file())
+    }
+
     fn processors_of_nodes(&self, nodes: &str) -> Result<String, String> {
         let wrong = || format!("{nodes:?} is not a list of nodes; use numbers, such as 0-1");
         let mut found = Vec::new();

@@ -349,6 +349,19 @@ fn jobs_of_one_seed_run_at_the_same_time() {
     assert_eq!(trial["beside"].as_array().unwrap().len(), 1);
 }
 
+#[test]
+fn a_job_named_like_a_folder_or_a_device_does_not_run_on_a_temporary_file() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    let words = "run --name=sub --rw=read --size=64k --no-save";
+    halfpower_in(folder.path(), words).refuses(2, &["--name=sub", "directory=sub"]);
+    let words = "run --name=/dev/sdzz --rw=randwrite --parse-only";
+    let planned = halfpower_in(folder.path(), words).expect(0);
+    assert!(planned.stderr.contains("halfpower run /dev/sdzz --rw randwrite"), "{planned:?}");
+    let words = "run --name=/dev/sdzz --rw=randwrite --size=64k --no-save";
+    halfpower_in(folder.path(), words).refuses(2, &["the device /dev/sdzz does not exist"]);
+}
+
 /// Lines of a job. fio itself is asked whether it accepts them.
 const LINES: [&str; 40] = [
     "rw=randrw\nrwmixread=70",

@@ -24,6 +24,10 @@ impl<'a> Settings<'a> {
         Self { section, taken, faults: RefCell::default(), foreign: Cell::new(false) }
     }
 
+    pub(crate) fn job_name(&self) -> &'a str {
+        &self.section.name
+    }
+
     /// The setting that applies: the last one with this name.
     pub(crate) fn get(&self, name: &str) -> Option<&'a Setting> {
         let mut found = None;

@@ -387,6 +387,20 @@ fn a_device_that_is_not_here_has_an_assumed_length() {
 }
 
 #[test]
+fn a_job_with_the_name_of_a_device_uses_that_device() {
+    let found = runs("[/dev/sdb]\nrw=randwrite\n").unwrap();
+    assert_eq!((&found[0].targets[..], found[0].writes), (&["/dev/sdb".to_owned()][..], true));
+    assert!(found[0].notes[0].contains("the job's name /dev/sdb is the file"), "{found:?}");
+    assert_eq!(
+        runs("[/dev/sdz]\nrw=read\nsize=1m\n").unwrap_err(),
+        "jobs.fio:1:1: the device /dev/sdz does not exist"
+    );
+    let in_folder = runs("[/dev/sdb]\ndirectory=/data\nrw=read\nsize=1m\n").unwrap();
+    assert_eq!(in_folder[0].targets, ["/data"]);
+    assert_eq!(runs("[old]\nrw=read\nsize=1m\n").unwrap()[0].targets, ["."]);
+}
+
+#[test]
 fn a_name_in_a_section_renames_the_job() {
     let jobs = sections("[global]\nname=all\n[a]\nrw=read\n[b]\nname=second\nrw=read\n").unwrap();
     assert_eq!(jobs.iter().map(|job| job.name.as_str()).collect::<Vec<_>>(), ["all", "second"]);
