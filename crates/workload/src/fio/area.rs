@@ -48,7 +48,11 @@ pub(crate) fn area(
     if filled && files.made {
         settings
             .refuse("fill_device", "halfpower never fills a file system completely; give a size");
-    } else if lengths.leg.is_none() && files.made && settings.has_engine() {
+    } else if lengths.leg.is_none()
+        && files.made
+        && settings.has_engine()
+        && !["size", "filesize"].into_iter().any(|name| settings.is_refused(name))
+    {
         match out.stands_for.first().filter(|_| !settings.has("filename_format")) {
             Some(name) => {
                 let why = format!(

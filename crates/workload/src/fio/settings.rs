@@ -105,6 +105,12 @@ impl<'a> Settings<'a> {
         self.keep(fault);
     }
 
+    /// Whether an error in this option was recorded.
+    pub(crate) fn is_refused(&self, name: &str) -> bool {
+        let faults = self.faults.borrow();
+        self.get(name).is_some_and(|setting| faults.iter().any(|it| it.place == setting.place))
+    }
+
     fn keep(&self, fault: FioError) {
         let mut faults = self.faults.borrow_mut();
         // Report an option only once if two converters read it.
