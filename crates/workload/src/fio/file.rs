@@ -161,6 +161,11 @@ fn setting(code: &str, around: &Around<'_>, place: &str) -> Result<Setting, Stri
         None => (code, None),
     };
     let word = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    if code.starts_with("//") {
+        return Err(format!(
+            "{code:?} is not an option; a comment begins with # or ;, not with //"
+        ));
+    }
     if option.is_empty() || !option.chars().all(word) {
         return Err(format!("{code:?} is not an option; write NAME=VALUE"));
     }
