@@ -4,6 +4,7 @@ use crate::failure::usage;
 use crate::fio_words::FioWords;
 use crate::output;
 use engine::input;
+use host::kernel::read;
 use std::cell::Cell;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
@@ -68,8 +69,22 @@ fn jobs_of_file(
         here if here.is_file() => read(here),
         _ => read(&folder.join(name)),
     };
-    let environment = |name: &str| std::env::var(name).ok();
+    let environment = |name: &str| {
+        if name.starts_with('$') { keyword(name) } else { std::env::var(name).ok() }
+    };
     Ok(fio::read_file(file, &text, global, &include, &environment))
+}
+
+/// This machine's value of a fio keyword.
+fn keyword(name: &str) -> Option<String> {
+    let text = |path: &str| input::kernel_text(path.as_ref()).ok();
+    let value = match name {
+        "$mb_memory" => read::memory_field(&text("/proc/meminfo")?, "MemTotal")? >> 20,
+        "$ncpus" => u64::from(read::count_list(&text("/sys/devices/system/cpu/online")?)),
+        "$pagesize" => read::memory_field(&text("/proc/self/smaps")?, "KernelPageSize")?,
+        _ => return None,
+    };
+    Some(value.to_string())
 }
 
 /// Reports all errors in the order of their lines, each once.
@@ -133,6 +148,11 @@ impl FileNames for Names {
 
     fn is_folder(&self, name: &str) -> bool {
         self.dry || Path::new(name).is_dir()
+    }
+
+    fn is_special(&self, name: &str) -> bool {
+        // Like fio, do not follow a link.
+        std::fs::symlink_metadata(name).is_ok_and(|found| !found.is_file())
     }
 
     fn processors_of_nodes(&self, nodes: &str) -> Result<String, String> {

@@ -349,6 +349,34 @@ fn jobs_of_one_seed_run_at_the_same_time() {
     assert_eq!(trial["beside"].as_array().unwrap().len(), 1);
 }
 
+#[test]
+fn a_job_named_like_a_folder_or_a_device_does_not_run_on_a_temporary_file() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    let words = "run --name=sub --rw=read --size=64k --no-save";
+    halfpower_in(folder.path(), words).refuses(2, &["--name=sub", "directory=sub"]);
+    let words = "run --name=/dev/sdzz --rw=randwrite --parse-only";
+    let planned = halfpower_in(folder.path(), words).expect(0);
+    assert!(planned.stderr.contains("halfpower run /dev/sdzz --rw randwrite"), "{planned:?}");
+    let words = "run --name=/dev/sdzz --rw=randwrite --size=64k --no-save";
+    halfpower_in(folder.path(), words).refuses(2, &["the device /dev/sdzz does not exist"]);
+}
+
+#[test]
+fn a_comment_as_in_c_and_polling_without_io_uring_are_refused_with_a_remedy() {
+    let folder = folder();
+    let refuses = |lines: &str, reason: &[&str]| {
+        let text = format!("[a]\nfilename=data\n{lines}\n");
+        std::fs::write(folder.path().join("one.fio"), text).unwrap();
+        halfpower_in(folder.path(), "run one.fio --no-save").refuses(2, reason);
+    };
+    let hint = "a comment begins with # or ;, not with //";
+    refuses("rw=write\nfsync=10  // For write tests only", &["one.fio:4:1: fsync=10", hint]);
+    refuses("size=2g\t// in total", &["one.fio:3:1: size=2g", hint]);
+    refuses("ioengine=pvsync2\nhipri", &["one.fio:4:1: hipri: ", "only with io_uring"]);
+    refuses("ioengine=libaio\nhipri", &["fio's libaio engine does not have this option"]);
+}
+
 /// Lines of a job. fio itself is asked whether it accepts them.
 const LINES: [&str; 40] = [
     "rw=randrw\nrwmixread=70",

@@ -48,7 +48,11 @@ pub(crate) fn area(
     if filled && files.made {
         settings
             .refuse("fill_device", "halfpower never fills a file system completely; give a size");
-    } else if lengths.leg.is_none() && files.made && settings.has_engine() {
+    } else if lengths.leg.is_none()
+        && files.made
+        && settings.has_engine()
+        && !["size", "filesize"].into_iter().any(|name| settings.is_refused(name))
+    {
         match out.stands_for.first().filter(|_| !settings.has("filename_format")) {
             Some(name) => {
                 let why = format!(
@@ -116,7 +120,7 @@ pub(crate) fn area(
 /// The named files, or test files in a directory.
 fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: u64) -> Files {
     let folders: Vec<String> = settings.text("directory").map(file_names).unwrap_or_default();
-    let names = settings.text("filename").map(file_names).unwrap_or_default();
+    let mut names = settings.text("filename").map(file_names).unwrap_or_default();
     for folder in &folders {
         if !known.is_folder(folder) {
             settings.refuse(
@@ -128,6 +132,9 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
     let folder = folders.first().map(String::as_str);
     let format = settings.text("filename_format");
     let nrfiles = settings.number("nrfiles").unwrap_or(1).max(1);
+    if nrfiles == 1 && !settings.has("filename") && folders.is_empty() {
+        names.extend(device_of_name(settings, out, known));
+    }
     if names.is_empty() {
         return in_folders(out, (&folders, nrfiles), jobs, format);
     }
@@ -187,6 +194,31 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
     }
     let made = !out.stands_for.is_empty();
     Files { count: out.targets.len().max(1) as u64, bytes, made, own: false }
+}
+
+/// The device that a job without `filename` names. fio also uses the job's name as the file if that name
+/// exists and is not a regular file.
+fn device_of_name(
+    settings: &Settings<'_>,
+    out: &mut Words,
+    known: &dyn FileNames,
+) -> Option<String> {
+    let name = settings.job_name();
+    if !name.starts_with("/dev/") && !known.is_special(name) {
+        return None;
+    }
+    if known.kind(name) == FileKind::Folder {
+        settings.refuse(
+            "filename",
+            &format!(
+                "the job's name {name} is also the name of a folder, which fio would use as the \
+                 file; rename the job, or add directory={name}"
+            ),
+        );
+        return None;
+    }
+    out.note(format!("filename: missing, so the job's name {name} is the file, as in fio"));
+    Some(name.to_owned())
 }
 
 /// Test files in directories; each job's files are in one of them.

@@ -87,7 +87,18 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
         if settings.on(option) {
             match *engine {
                 "io_uring" => out.switch(flag),
-                _ => settings.refuse(option, "this option applies only to io_uring"),
+                _ if (name, option) == ("pvsync2", "hipri") => settings.refuse(
+                    option,
+                    "halfpower polls for completions only with io_uring; use ioengine=io_uring with \
+                     iodepth=1, or omit hipri",
+                ),
+                _ => settings.refuse(
+                    option,
+                    &format!(
+                        "fio's {name} engine does not have this option; use ioengine=io_uring, or \
+                         omit it"
+                    ),
+                ),
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Parses fio job files into sections of settings.
 
 use crate::fio::FioError;
+use crate::fio::keywords::computed;
 
 /// Maximum nesting of included files.
 const INCLUDED_MAX: usize = 16;
@@ -89,7 +90,8 @@ impl Reading {
 }
 
 /// Parses a job file. The file's settings override `defaults`. `include` returns the text of an included
-/// file, and `environment` the value of a variable.
+/// file, and `environment` the value of a variable, or of a keyword of fio by its name with the dollar sign
+/// (`$ncpus`).
 ///
 /// # Errors
 /// All invalid lines, with their places.
@@ -152,10 +154,18 @@ fn read_into(reading: &mut Reading, name: &str, text: &str, around: &Around<'_>,
 
 fn setting(code: &str, around: &Around<'_>, place: &str) -> Result<Setting, String> {
     let (option, value) = match code.split_once('=') {
-        Some((option, value)) => (option.trim(), Some(filled(value.trim(), around)?)),
+        Some((option, value)) => {
+            let value = computed(&filled(value.trim(), around)?, around.environment)?;
+            (option.trim(), Some(value))
+        }
         None => (code, None),
     };
     let word = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
+    if code.starts_with("//") {
+        return Err(format!(
+            "{code:?} is not an option; a comment begins with # or ;, not with //"
+        ));
+    }
     if option.is_empty() || !option.chars().all(word) {
         return Err(format!("{code:?} is not an option; write NAME=VALUE"));
     }

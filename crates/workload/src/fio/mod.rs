@@ -13,6 +13,7 @@ mod data;
 mod device;
 mod file;
 mod job;
+mod keywords;
 mod load;
 mod logs;
 mod options;

@@ -32,6 +32,11 @@ pub trait FileNames {
     /// Whether a directory of this name exists.
     fn is_folder(&self, name: &str) -> bool;
 
+    /// Whether the name is that of a device, a link, or another thing that is not a regular file.
+    fn is_special(&self, _name: &str) -> bool {
+        false
+    }
+
     /// The processors of NUMA nodes. Both are lists such as `0-3,8`.
     ///
     /// # Errors

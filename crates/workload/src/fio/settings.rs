@@ -8,6 +8,9 @@ use std::cell::{Cell, RefCell};
 /// Error for an option without a value. fio replaces an unset variable with nothing.
 const MISSING: &str = "a value is missing; a variable that is not set counts as empty";
 
+/// Hint for a value with a comment as in C. fio reads a number before it, but not a file name.
+const SLASHES: &str = "; a comment begins with # or ;, not with //";
+
 /// Settings by their main name. Errors are collected, and parsing continues.
 pub(crate) struct Settings<'a> {
     section: &'a Section,
@@ -22,6 +25,10 @@ impl<'a> Settings<'a> {
     pub(crate) fn new(section: &'a Section) -> Self {
         let taken = RefCell::new(vec![false; section.settings.len()]);
         Self { section, taken, faults: RefCell::default(), foreign: Cell::new(false) }
+    }
+
+    pub(crate) fn job_name(&self) -> &'a str {
+        &self.section.name
     }
 
     /// The setting that applies: the last one with this name.
@@ -101,6 +108,12 @@ impl<'a> Settings<'a> {
         self.keep(fault);
     }
 
+    /// Whether an error in this option was recorded.
+    pub(crate) fn is_refused(&self, name: &str) -> bool {
+        let faults = self.faults.borrow();
+        self.get(name).is_some_and(|setting| faults.iter().any(|it| it.place == setting.place))
+    }
+
     fn keep(&self, fault: FioError) {
         let mut faults = self.faults.borrow_mut();
         // Report an option only once if two converters read it.
@@ -140,5 +153,7 @@ fn fault(setting: &Setting, why: &str) -> FioError {
         return FioError::new(&setting.place, why);
     }
     let value = setting.value.as_deref().map(|value| format!("={value}")).unwrap_or_default();
-    FioError::new(&setting.place, format!("{}{value}: {why}", setting.name))
+    let slashes = value.contains(" //") || value.contains("\t//");
+    let hint = if slashes { SLASHES } else { "" };
+    FioError::new(&setting.place, format!("{}{value}: {why}{hint}", setting.name))
 }

@@ -18,6 +18,17 @@ pub(crate) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
     let end = body.find(|letter| !digits(letter)).unwrap_or(body.len());
     let (number, suffix) = body.split_at(end);
     let radix = if hex.is_some() { 16 } else { 10 };
+    let base = if kb_base == DECIMAL { DECIMAL } else { BINARY };
+    if text.contains(['+', '*', '/', '(']) && !text.contains("//") {
+        return Err(format!(
+            "{text:?} is not a size; fio computes only values with $mb_memory, $ncpus or $pagesize; \
+             write the number out"
+        ));
+    }
+    if let Some((whole, fraction)) = lower.split_once('.') {
+        let close = without_fraction(whole, fraction, base).unwrap_or_default();
+        return Err(format!("{text:?} is not a size; fio does not support fractions{close}"));
+    }
     let number = u64::from_str_radix(number, radix).map_err(|_| wrong())?;
     let letters = suffix.strip_suffix('b').unwrap_or(suffix);
     let letters = letters.strip_suffix('i').filter(|rest| !rest.is_empty()).unwrap_or(letters);
@@ -30,8 +41,20 @@ pub(crate) fn size(text: &str, kb_base: u64) -> Result<u64, String> {
         "p" => 5,
         _ => return Err(wrong()),
     };
-    let base = if kb_base == DECIMAL { DECIMAL } else { BINARY };
     base.checked_pow(power).and_then(|factor| number.checked_mul(factor)).ok_or_else(wrong)
+}
+
+/// The same size in the next smaller unit, as the end of a message: 1536m for 1.5g.
+fn without_fraction(whole: &str, fraction: &str, base: u64) -> Option<String> {
+    let end = fraction.find(|letter: char| !letter.is_ascii_digit())?;
+    let (digits, unit) = fraction.split_at(end);
+    let (_, smaller) = [("k", ""), ("m", "k"), ("g", "m"), ("t", "g")]
+        .into_iter()
+        .find(|(name, _)| unit.strip_suffix('b').unwrap_or(unit).trim_end_matches('i') == *name)?;
+    let scale = 10_u64.checked_pow(digits.len().try_into().ok()?)?;
+    let parts = whole.parse::<u64>().ok()?.checked_mul(scale)?;
+    let parts = parts.checked_add(digits.parse().ok()?)?.checked_mul(base)?;
+    Some(format!("; use {}{smaller}", parts / scale))
 }
 
 /// A length in bytes or as a percentage of a file.
@@ -51,10 +74,10 @@ impl Length {
     }
 }
 
-/// Parses bytes, or a percentage from 0 to 100.
+/// Parses bytes, or a percentage from 0 to 100. As in fio, `100%%` is 100 %.
 pub(crate) fn length(text: &str, kb_base: u64) -> Result<Length, String> {
     match text.trim().strip_suffix('%') {
-        Some(percent) => match number(percent)? {
+        Some(percent) => match number(percent.trim_end_matches('%'))? {
             percent @ 0..=100 => Ok(Length::Percent(percent)),
             _ => Err(format!("{text:?} is more than 100 %")),
         },
@@ -157,10 +180,20 @@ mod tests {
     }
 
     #[test]
+    fn a_fraction_is_refused_with_the_whole_number_of_a_smaller_unit() {
+        let of = |text| size(text, 1024).unwrap_err();
+        assert_eq!(of("1.5g"), "\"1.5g\" is not a size; fio does not support fractions; use 1536m");
+        assert!(of("0.5KiB").ends_with("; use 512") && of("1.5").ends_with("support fractions"));
+        assert!(size("1.5g", 1000).unwrap_err().ends_with("; use 1500m"));
+        assert!(of("2*4k").ends_with("write the number out"));
+    }
+
+    #[test]
     fn a_length_in_percents_needs_a_file_of_known_length() {
         let of = |text, whole| length(text, 1024).unwrap().of(whole);
         assert_eq!([of("50%", Some(10_000)), of("50%", None)], [Some(5_000), None]);
         assert_eq!(of("8k", None), Some(8_192));
+        assert_eq!(length("100%%", 1024), Ok(Length::Percent(100)));
         assert!(length("101%", 1024).is_err());
     }
 

@@ -15,7 +15,12 @@ fn sections(text: &str) -> Result<Vec<fio::Section>, String> {
         "common.fio" => Ok("direct=1\nioengine=libaio\n".to_owned()),
         _ => Err("no such file".to_owned()),
     };
-    let environment = |name: &str| (name == "SIZE").then(|| "64m".to_owned());
+    let environment = |name: &str| match name {
+        "SIZE" => Some("64m".to_owned()),
+        "$mb_memory" => Some("1000".to_owned()),
+        "$ncpus" => Some("4".to_owned()),
+        _ => None,
+    };
     read_file("jobs.fio", text, &[], &include, &environment).map_err(|errors| lines(&errors))
 }
 
@@ -383,6 +388,43 @@ fn a_device_that_is_not_here_has_an_assumed_length() {
     assert!(
         run.notes[0]
             .contains("not on this machine; percentages are computed from a length of 1024g")
+    );
+}
+
+#[test]
+fn a_job_with_the_name_of_a_device_uses_that_device() {
+    let found = runs("[/dev/sdb]\nrw=randwrite\n").unwrap();
+    assert_eq!((&found[0].targets[..], found[0].writes), (&["/dev/sdb".to_owned()][..], true));
+    assert!(found[0].notes[0].contains("the job's name /dev/sdb is the file"), "{found:?}");
+    assert_eq!(
+        runs("[/dev/sdz]\nrw=read\nsize=1m\n").unwrap_err(),
+        "jobs.fio:1:1: the device /dev/sdz does not exist"
+    );
+    let in_folder = runs("[/dev/sdb]\ndirectory=/data\nrw=read\nsize=1m\n").unwrap();
+    assert_eq!(in_folder[0].targets, ["/data"]);
+    assert_eq!(runs("[old]\nrw=read\nsize=1m\n").unwrap()[0].targets, ["."]);
+}
+
+#[test]
+fn keywords_are_numbers_of_the_machine_and_can_be_multiplied() {
+    let job = "filename=/data/new\nioengine=libaio\niodepth=$ncpus\nsize=";
+    let computed = words(&format!("{job}10*10*1000*$mb_memory"));
+    assert!(
+        computed.contains("--iodepth 4") && computed.contains("--size 100000000"),
+        "{computed}"
+    );
+    let computed = words(&format!("{job}(2 + $ncpus) * 4096 / 2"));
+    assert!(computed.contains("--size 12k"), "{computed}");
+    for wrong in ["4-2*$ncpus", "$ncpus/0"] {
+        let found = refused(&format!("{job}{wrong}"));
+        assert!(found.contains("cannot be computed") && found.lines().count() == 1, "{found}");
+    }
+    assert!(refused("bs=$pagesize").contains("the value of $pagesize on this machine is unknown"));
+    // An invalid size is not also missing.
+    let fraction = refused("filename=/data/new\nsize=1.5g");
+    assert_eq!(
+        fraction,
+        "jobs.fio:3:1: size=1.5g: \"1.5g\" is not a size; fio does not support fractions; use 1536m"
     );
 }
 
