@@ -6,7 +6,7 @@
 
 use crate::losses::{self, Counts};
 use crate::moment::{self, Assumed, Clock, DateOrder, SECOND_NS, Stamp};
-use crate::{ImportError, lacks};
+use crate::{ImportError, lacks, totals};
 use record::{
     Context, DeviceFacts, Figure, Finding, FindingCode, ImpossibleFigures, Interval,
     OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval,
@@ -197,6 +197,8 @@ impl ObservationBuilder {
             .extend(doubt.map(|doubt| losses::busy_doubtful(&doubt, observation.devices.len())));
         findings.extend(losses::damage(&self.counts));
         findings.extend(assumed_times);
+        findings.extend(totals::of_one_operation(&mut observation));
+        findings.extend(totals::without_short_queues(&mut observation));
         findings.extend(lacks::findings(&observation, self.names, self.counts.discards_mixed));
         findings.extend(lacks::without_stuck_counts(&mut observation));
         observation.findings = findings;
@@ -296,18 +298,17 @@ fn complete(interval: &mut Interval) {
     all.latency_ns = all.latency_ns.or_else(|| weighted(&read, &write));
     without_requests(all);
     all.request_bytes = all.request_bytes.or_else(|| ratio(all.bytes_per_s, all.per_s));
-    if interval.concurrency.is_none()
-        && let Some(rate) = all.per_s
-    {
-        interval.concurrency = match all.latency_ns {
-            _ if rate.value == 0.0 => Some(Figure::derived(0.0, rate.resolution)),
-            Some(latency) => Some(Figure::derived(
-                rate.value * latency.value / 1e9,
-                rate.value * latency.resolution / 1e9,
-            )),
-            None => None,
-        };
+    interval.concurrency = interval.concurrency.or_else(|| by_little(all));
+}
+
+/// Mean requests in flight by Little's law: the rate times the mean latency.
+pub(crate) fn by_little(all: &OpInterval) -> Option<Figure> {
+    let rate = all.per_s?;
+    if rate.value == 0.0 {
+        return Some(Figure::derived(0.0, rate.resolution));
     }
+    let [value, step] = all.latency_ns.map(|it| [it.value, it.resolution])?;
+    Some(Figure::derived(rate.value * value / 1e9, rate.value * step / 1e9))
 }
 
 /// Removes mean size and mean latency if there are no requests; tools print 0.

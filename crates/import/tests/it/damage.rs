@@ -252,3 +252,52 @@ fn bytes_that_are_no_file_of_any_tool_are_refused() {
         assert!(detect(&bytes).is_err(), "{bytes:?}");
     }
 }
+
+/// The only observation of a text.
+fn only(text: &str) -> Observation {
+    survive(text.as_bytes(), None, text).remove(0)
+}
+
+/// The claims of all findings with this code.
+fn claims(observation: &Observation, code: FindingCode) -> String {
+    let of_code = observation.findings.iter().filter(|it| it.code == code);
+    of_code.map(|it| format!("{}\n", it.claim)).collect()
+}
+
+#[test]
+fn a_queue_depth_far_below_rate_times_latency_is_replaced() {
+    let table = |depth: &str| {
+        format!(
+            "Device   r/s rMB/s r_await rareq-sz  w/s wMB/s w_await wareq-sz aqu-sz %util\n\
+             sda  1632.00 16.20    1.09    10.16 63.00  1.73    1.19    28.13 {depth} 100.00\n"
+        )
+    };
+    let wrong = only(&table("0.08"));
+    let depth = wrong.intervals[0].concurrency.unwrap().value;
+    assert!((depth - 1.85).abs() < 0.01, "{depth}");
+    assert!(wrong.devices[0].busy_doubt.is_none(), "{:?}", wrong.devices);
+    let found = claims(&wrong, FindingCode::ImpossibleFigures);
+    assert!(found.contains("the queue depth of sda is wrong"), "{found}");
+    // Discards and hung requests raise the queue depth, and rounding changes it a little.
+    for depth in ["1.80", "9.00"] {
+        let right = only(&table(depth));
+        assert_eq!(right.intervals[0].concurrency.unwrap().value, depth.parse::<f64>().unwrap());
+        assert_eq!(claims(&right, FindingCode::ImpossibleFigures), "");
+    }
+}
+
+#[test]
+fn a_table_whose_writes_are_cut_off_keeps_its_reads() {
+    let text = "Device    r/s  rMB/s rrqm/s %rrqm r_await rareq-sz %util\n\
+                nvme0n1 43.00   2.71   0.00  0.00    0.42    64.56  4.00\n\
+                nvme1n1 50.00   3.31   0.00  0.00    0.16    67.84  3.60\n";
+    let read = only(text);
+    let first = &read.intervals[0];
+    assert_eq!(first.all, first.read);
+    assert_eq!((first.all.per_s.unwrap().value, first.write.per_s), (43.0, None));
+    assert!((first.concurrency.unwrap().value - 0.018_06).abs() < 1e-9, "{first:?}");
+    let doubt = read.devices[1].busy_doubt.as_ref().unwrap();
+    assert!(doubt.contains("includes the writes"), "{doubt}");
+    let found = claims(&read, FindingCode::FiguresMissing);
+    assert!(found.contains("reads but no writes"), "{found}");
+}
