@@ -46,6 +46,13 @@ struct Table {
     columns: Columns,
     /// Index of the disk's name.
     device: usize,
+    /// Number of characters before the header.
+    indent: usize,
+}
+
+/// Number of blanks and marks of quotation before the text of a line.
+fn indent(raw: &str) -> usize {
+    raw.len() - raw.trim_start_matches(['>', '|', '#', ' ', '\t']).len()
 }
 
 struct Reader<'h> {
@@ -110,11 +117,11 @@ impl<'h> Reader<'h> {
             self.processors = Some(names.collect());
             self.table = None;
         } else if is_header(line) {
-            self.take_header(line);
+            self.take_header(line, indent(raw));
         } else if let Some(stamp) = stamp_line(line, self.run.date.as_deref()) {
             self.begin(Some(stamp));
         } else {
-            self.take_row(line, raw.ends_with('\n'));
+            self.take_row(line, raw);
         }
     }
 
@@ -157,7 +164,7 @@ impl<'h> Reader<'h> {
         true
     }
 
-    fn take_header(&mut self, line: &str) {
+    fn take_header(&mut self, line: &str, indent: usize) {
         let names: Vec<&str> = line.split_whitespace().collect();
         let is_device = |name: &&&str| DEVICE.contains(*name);
         let device = if names.first().filter(is_device).is_some() { 0 } else { names.len() - 1 };
@@ -168,11 +175,12 @@ impl<'h> Reader<'h> {
         }
         self.columns.extend(figures().map(|name| (*name).to_owned()));
         self.devices.clear();
-        self.table = Some(Table { columns: Columns::new(names), device });
+        self.table = Some(Table { columns: Columns::new(names), device, indent });
     }
 
-    fn take_row(&mut self, line: &str, whole: bool) {
+    fn take_row(&mut self, line: &str, raw: &str) {
         let Some(table) = &self.table else { return };
+        let whole = raw.ends_with('\n');
         let mut words: Vec<&str> = line.split_whitespace().collect();
         let width = table.columns.names().len();
         let alone = self.name.take();
@@ -195,6 +203,10 @@ impl<'h> Reader<'h> {
             return;
         }
         let name = words[table.device];
+        // The sum of a group has one blank before its name.
+        if table.device == 0 && alone.is_none() && indent(raw) == table.indent + 1 {
+            self.run.sums.insert(name.to_owned());
+        }
         if self.devices.contains(name) {
             // Only lines of disks were kept, so the header also applies to the next report.
             let table = self.table.take();

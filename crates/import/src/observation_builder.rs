@@ -54,6 +54,8 @@ pub(crate) struct ObservationBuilder {
     pub(crate) names: &'static lacks::Names,
     /// Whether the source has only sums over all disks.
     pub(crate) totals_only: bool,
+    /// Whether the source has only sums over groups of disks.
+    pub(crate) sums_only: bool,
     /// Whether the start time was assumed.
     pub(crate) begin_assumed: bool,
     /// Whether the steps of a query are used as the times of scrapes.
@@ -191,6 +193,7 @@ impl ObservationBuilder {
         let starts = self.starts_with_host;
         findings.extend(self.only_since_boot.then(|| losses::averages_only(starts)));
         findings.extend(self.totals_only.then(losses::totals_only));
+        findings.extend(self.sums_only.then(losses::sums_only));
         findings.extend(self.impossible.finding());
         findings.extend(losses::resets(self.counts.resets));
         findings

@@ -9,7 +9,10 @@ use crate::moment::Stamp;
 use crate::observation_builder::ObservationBuilder;
 use crate::{ImportError, since_boot};
 use record::{Context, Interval, Observation};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Names that iostat gives to sums over all disks.
+const SUMS: [&str; 2] = ["ALL", "total"];
 
 /// Begin and length of a report, if known.
 pub(crate) type Span = Option<(i128, i128)>;
@@ -38,6 +41,8 @@ pub(crate) struct Run {
     pub(crate) reports: Vec<Report>,
     /// In the order of the reports; `begin_ns` is the index of the report.
     pub(crate) intervals: Vec<Interval>,
+    /// Names of rows that are sums over other disks (`iostat -g`), by their form.
+    pub(crate) sums: BTreeSet<String>,
 }
 
 impl Run {
@@ -51,6 +56,12 @@ impl Run {
             report.mixed += u64::from(mixed);
         }
         self.intervals.push(interval);
+    }
+
+    /// Whether an interval is a sum over other disks. iostat puts a space before the names of groups.
+    fn is_sum(&self, interval: &Interval) -> bool {
+        let name = interval.device.as_str();
+        name.starts_with(' ') || SUMS.contains(&name) || self.sums.contains(name)
     }
 
     pub(crate) fn disks(&self, report: usize) -> impl Iterator<Item = &Interval> {
@@ -173,6 +184,18 @@ impl Hosts {
             (builder.host, builder.release) = (host.name.take(), host.release.take());
             builder.counts.faults = self.faults;
             builder.counts.restarts = host.runs.iter().map(|run| run.restarts).sum();
+            let intervals =
+                || host.runs.iter().flat_map(|run| run.intervals.iter().map(move |it| (run, it)));
+            let sums = intervals().filter(|(run, it)| run.is_sum(it)).count();
+            if sums > 0 && sums == intervals().count() {
+                builder.sums_only = true;
+            } else if sums > 0 {
+                builder.counts.sums = sums as u64;
+                for run in &mut host.runs {
+                    let all = std::mem::take(&mut run.intervals);
+                    run.intervals = all.into_iter().filter(|it| !run.is_sum(it)).collect();
+                }
+            }
             fill(&mut host.runs, &mut builder);
             match builder.finish("no report contains a disk", remedy) {
                 Ok(observation) => observations.push(observation),

@@ -301,3 +301,26 @@ fn a_table_whose_writes_are_cut_off_keeps_its_reads() {
     let found = claims(&read, FindingCode::FiguresMissing);
     assert!(found.contains("reads but no writes"), "{found}");
 }
+
+#[test]
+fn sums_over_groups_of_disks_are_no_disks() {
+    let text = "Device:  r/s   w/s rkB/s wkB/s avgrq-sz avgqu-sz await %util\n\
+                sdb    175.00 20.00 700.00 80.00 8.00 0.57 2.89 13.15\n\
+                sda      2.00  1.00   8.00  4.00 8.00 0.01 6.26  0.04\n";
+    let sum = "ALL    177.00 21.00 708.00 84.00 8.00 0.58 2.94 6.60\n";
+    let plain = only(text);
+    for row in [sum.to_owned(), format!(" {sum}"), format!(" {}", sum.replace("ALL", "mine"))] {
+        let read = only(&format!("{text}{row}"));
+        assert_eq!(read.intervals, plain.intervals, "{row}");
+        let found = claims(&read, FindingCode::IntervalsLeftOut);
+        assert!(found.contains("1 row with sums over other rows"), "{found}");
+    }
+    let header = text.lines().next().unwrap();
+    let read = only(&format!("{header}\n {sum}"));
+    assert_eq!(read.devices[0].name, "ALL");
+    let found = claims(&read, FindingCode::FiguresMixed);
+    assert!(found.contains("only sums over groups"), "{found}");
+    // A table that is indented as a whole has no sums.
+    let indented: String = text.lines().map(|line| format!(" {line}\n")).collect();
+    assert_eq!(only(&indented).intervals, plain.intervals);
+}
