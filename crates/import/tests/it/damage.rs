@@ -324,3 +324,13 @@ fn sums_over_groups_of_disks_are_no_disks() {
     let indented: String = text.lines().map(|line| format!(" {line}\n")).collect();
     assert_eq!(only(&indented).intervals, plain.intervals);
 }
+
+#[test]
+fn a_kernel_release_above_a_table_is_no_time() {
+    let table = "Device   r/s  rkB/s r_await   w/s  wkB/s w_await aqu-sz %util\n\
+                 vda    44.00 176.00    0.10 31.00 124.00    0.20   0.01  1.00\n\n";
+    let text = format!("{table}{}", table.replace("44.00", "13.00"));
+    let read = only(&format!("5.18.0-0.deb11.4-cloud-arm64\n{text}"));
+    assert_eq!(read.intervals, only(&text).intervals);
+    assert_eq!(read.intervals.len(), 2);
+}
