@@ -9,7 +9,7 @@
 use crate::iostat::{self, may_include_discards};
 use crate::moment::Stamp;
 use crate::number::Reading;
-use crate::printed::{command_line, first_line, interval_of, stamp_line, unquoted};
+use crate::printed::{command_line, first_line, interval_of, is_cut_mark, stamp_line, unquoted};
 use crate::runs::{Hosts, Report, Run};
 use crate::sysstat::{self, Columns, Field};
 use crate::{ImportError, Options, Text};
@@ -70,6 +70,8 @@ struct Reader<'h> {
     name: Option<String>,
     /// Whether the report is still empty.
     fresh: bool,
+    /// Whether lines are cut out before the next report.
+    after_cut: bool,
 }
 
 impl<'h> Reader<'h> {
@@ -84,6 +86,7 @@ impl<'h> Reader<'h> {
             processors: None,
             name: None,
             fresh: false,
+            after_cut: false,
         }
     }
 
@@ -116,6 +119,8 @@ impl<'h> Reader<'h> {
             let names = names.split_whitespace().map(|name| name.trim_matches('%').to_owned());
             self.processors = Some(names.collect());
             self.table = None;
+        } else if is_cut_mark(line) {
+            self.after_cut = true;
         } else if is_header(line) {
             self.take_header(line, indent(raw));
         } else if let Some(stamp) = stamp_line(line, self.run.date.as_deref()) {
@@ -126,7 +131,8 @@ impl<'h> Reader<'h> {
     }
 
     fn begin(&mut self, stamp: Option<Stamp>) {
-        self.run.reports.push(Report { stamp, ..Report::default() });
+        let after_cut = std::mem::take(&mut self.after_cut);
+        self.run.reports.push(Report { stamp, after_cut, ..Report::default() });
         (self.fresh, self.table) = (true, None);
         self.columns.clear();
         self.devices.clear();
@@ -134,6 +140,7 @@ impl<'h> Reader<'h> {
 
     /// Ends the run. Data of the command line before its first report is kept.
     fn end_run(&mut self) {
+        self.after_cut = false;
         if self.run.reports.is_empty() {
             self.fresh = false;
             return;

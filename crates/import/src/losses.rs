@@ -22,6 +22,8 @@ pub(crate) struct Counts {
     pub(crate) no_length: u64,
     /// Times earlier than the previous one.
     pub(crate) backwards: u64,
+    /// Places where the author of a text cut out reports.
+    pub(crate) cuts: u64,
     /// Rows that are sums over other rows.
     pub(crate) sums: u64,
     /// Intervals whose mean times include discards.

@@ -260,6 +260,12 @@ impl ObservationBuilder {
             (self.length_implied.is_some(), &implied, "if the length is wrong, use --interval"),
             (self.length_assumed.is_some(), &assumed, "use --interval, or record times: iostat -t"),
             (
+                self.counts.cuts > 0,
+                "lines are cut out of the text (\"...\"); the interval after each gap is assumed to \
+                 have the usual length",
+                "",
+            ),
+            (
                 self.begin_assumed,
                 "the time of day is unknown; intervals are counted from the date, or from 1970",
                 "",

@@ -14,6 +14,13 @@ pub(crate) fn unquoted(line: &str) -> &str {
     line.trim().trim_start_matches(['>', '|', '#', ' ', '\t']).trim_end_matches(['|', ' '])
 }
 
+/// Whether a line only says that its author cut out lines: `...`, `[...]`, `[snip]`.
+pub(crate) fn is_cut_mark(line: &str) -> bool {
+    let mark = line.trim().trim_matches(['[', ']', '(', ')', '<', '>', '-', ' ']);
+    let dots = mark.chars().all(|letter| letter == '.' || letter == '…');
+    (dots && (mark.contains('…') || mark.len() > 1)) || mark.eq_ignore_ascii_case("snip")
+}
+
 /// The time on a line by itself: from iostat, from `date`, or a number of seconds.
 pub(crate) fn stamp_line(line: &str, date: Option<&str>) -> Option<Stamp> {
     let line = line.trim();

@@ -23,6 +23,8 @@ pub(crate) struct Report {
     pub(crate) stamp: Option<Stamp>,
     /// Its length, if the source states it.
     pub(crate) length: Option<i128>,
+    /// Whether the author of the text cut out lines before it.
+    pub(crate) after_cut: bool,
     pub(crate) context: Context,
     /// Number of disks whose means may include discards.
     pub(crate) mixed: u64,

@@ -7,6 +7,7 @@ use record::{Figure, FindingCode, Interval, Observation};
 use stats::SplitMix64;
 use std::time::{Duration, Instant};
 
+const SECOND_NS: u64 = 1_000_000_000;
 const SAMPLES: [(&str, Format); 25] = [
     ("iostat-d-12.txt", Format::IostatText),
     ("iostat-dxkt-iso-12.txt", Format::IostatText),
@@ -333,4 +334,19 @@ fn a_kernel_release_above_a_table_is_no_time() {
     let read = only(&format!("5.18.0-0.deb11.4-cloud-arm64\n{text}"));
     assert_eq!(read.intervals, only(&text).intervals);
     assert_eq!(read.intervals.len(), 2);
+}
+
+#[test]
+fn lines_that_are_cut_out_of_a_table_are_no_long_interval() {
+    let text = "12:00:01 AM       DEV       tps     rkB/s     wkB/s   areq-sz    aqu-sz     await\n\
+                12:10:01 AM    dev8-0     50.00   2000.00  50000.00   1040.00      2.50     12.50\n\
+                ...\n\
+                02:30:01 PM    dev8-0    500.00  10000.00 200000.00    420.00     25.00     50.00\n";
+    let read = import::read(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
+    let lengths: Vec<u64> = read.intervals.iter().map(|it| it.duration_ns / SECOND_NS).collect();
+    assert_eq!(lengths, [600, 600]);
+    let apart = read.intervals[1].begin_ns - read.intervals[0].begin_ns;
+    assert_eq!(apart / SECOND_NS, 14 * 3_600 + 20 * 60);
+    let found = claims(&read, FindingCode::TimesAssumed);
+    assert!(found.contains("lines are cut out of the text"), "{found}");
 }
