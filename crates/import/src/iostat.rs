@@ -100,7 +100,8 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
             return spans;
         }
         // One report with a time; its rates may imply the length.
-        let implied = run.implied_length().unwrap_or(ASSUMED_NS);
+        let implied = run.length_by_amounts().or_else(|| run.implied_length());
+        let implied = implied.unwrap_or(ASSUMED_NS);
         return spans_between(&times, &cuts, Some(implied), &mut builder.counts);
     }
     // Reports without times follow each other from the date on.
@@ -119,9 +120,10 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
             builder.length_in_text = Some(length);
             length
         }
-        (None, None) => match run.implied_length() {
-            Some(length) => *builder.length_implied.insert(length),
-            None => *builder.length_assumed.insert(ASSUMED_NS),
+        (None, None) => match (run.length_by_amounts(), run.implied_length()) {
+            (Some(length), _) => *builder.length_by_amounts.insert(length),
+            (None, Some(length)) => *builder.length_implied.insert(length),
+            (None, None) => *builder.length_assumed.insert(ASSUMED_NS),
         },
     };
     builder.begin_assumed = true;

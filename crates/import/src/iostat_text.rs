@@ -223,6 +223,11 @@ impl<'h> Reader<'h> {
         self.devices.insert(name.to_owned());
         let Some(table) = &self.table else { return };
         self.fresh = false;
+        let length = table.columns.length_s(|index| fields[index]);
+        if let (Some(length), Some(report)) = (length, self.run.reports.last_mut()) {
+            let known = report.by_amounts.filter(|known| known.step <= length.step);
+            report.by_amounts = known.or(Some(length));
+        }
         let (interval, discarded) = table.columns.interval(name, |index| fields[index]);
         let known = self.run.last_disks().find(|it| it.device == name);
         match known {

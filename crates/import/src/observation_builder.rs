@@ -42,6 +42,8 @@ pub(crate) struct ObservationBuilder {
     pub(crate) lengths_given: bool,
     /// Length of the intervals from the command in the text, in nanoseconds.
     pub(crate) length_in_text: Option<i128>,
+    /// Length of the intervals by amounts of data and their rates.
+    pub(crate) length_by_amounts: Option<i128>,
     /// Length of the intervals implied by their figures.
     pub(crate) length_implied: Option<i128>,
     /// Assumed length, if neither text, user nor figures state it.
@@ -224,6 +226,10 @@ impl ObservationBuilder {
             "intervals are {} long, according to the command in the text",
             seconds(self.length_in_text)
         );
+        let by_amounts = format!(
+            "intervals are {} long, because the tables have amounts of data and their rates",
+            seconds(self.length_by_amounts)
+        );
         let implied = format!(
             "intervals are assumed to be {} long, because all rates are then whole numbers of \
              requests",
@@ -257,6 +263,11 @@ impl ObservationBuilder {
                 "also record times: iostat -t",
             ),
             (self.length_in_text.is_some(), &in_text, "if the length is wrong, use --interval"),
+            (
+                self.length_by_amounts.is_some(),
+                &by_amounts,
+                "if the length is wrong, use --interval",
+            ),
             (self.length_implied.is_some(), &implied, "if the length is wrong, use --interval"),
             (self.length_assumed.is_some(), &assumed, "use --interval, or record times: iostat -t"),
             (

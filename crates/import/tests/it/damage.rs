@@ -350,3 +350,22 @@ fn lines_that_are_cut_out_of_a_table_are_no_long_interval() {
     let found = claims(&read, FindingCode::TimesAssumed);
     assert!(found.contains("lines are cut out of the text"), "{found}");
 }
+
+#[test]
+fn amounts_and_rates_of_plain_tables_give_the_length_of_intervals() {
+    let table =
+        |row: &str| format!("Device   tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda {row}\n\n");
+    let intervals = [
+        table("20.40 102.00 0.00  510 0"),
+        table("30.60 204.00 0.00 1020 0"),
+        table("30.80 204.00 0.00 1020 0"),
+    ];
+    let lengths = |text: &str| -> Vec<u64> {
+        let read = import::read(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
+        read.intervals.iter().map(|it| it.duration_ns / SECOND_NS).collect()
+    };
+    assert_eq!(lengths(&intervals.concat()), [5; 3]);
+    // Two days since boot.
+    let boot = table("1.20 100.00 0.00 17280000 0");
+    assert_eq!(lengths(&format!("{boot}{}", intervals.concat())), [5; 3]);
+}
