@@ -1,9 +1,9 @@
 //! Repairs totals that contradict the figures of reads and writes, or that include an operation which the
 //! source does not report.
 //!
-//! By Little's law the mean queue depth is the rate times the mean latency. Some kernels add requests that are
-//! shorter than a clock tick to the weighted time as 0, so iostat prints an `aqu-sz` far below that product.
-//! Rates and latencies come from other counters, so the queue depth is the wrong figure.
+//! By Little's law the mean queue depth is the rate times the mean latency. Some kernels add requests that
+//! are shorter than a clock tick to the weighted time as 0, so iostat prints an `aqu-sz` far below that
+//! product. Rates and latencies come from other counters, so the queue depth is the wrong figure.
 
 use crate::observation_builder::by_little;
 use record::{Finding, FindingCode, Interval, Observation, OpInterval};
