@@ -10,6 +10,11 @@ use crate::{ImportError, collectd, decode, diskstats, iostat_text, sadf_pairs, s
 /// How to record a disk.
 const RECORD: &str = "record the disk with: iostat -o JSON -x -t 1";
 
+/// How to print the disks that sar recorded.
+const SAR: &str = "print its disks with: sar -d -f FILE, or record them with: sar -d 1 60";
+/// How to convert the disks that sadc recorded.
+const SADF: &str = "use: sadf -d FILE -- -d, or sadf -j FILE -- -d";
+
 /// A supported format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -76,7 +81,7 @@ const POWERSHELL: &str = "use: Get-Counter ... | Export-Counter -Path FILE.csv -
                           record with typeperf";
 
 /// Words of a related format, with its name and what to do.
-const RELATIVES: [(&[&str], &str, &str); 9] = [
+const RELATIVES: [(&[&str], &str, &str); 18] = [
     (
         &["PerformanceCounterSample"],
         "output of Get-Counter and Export-Csv, which names objects instead of their values",
@@ -88,11 +93,7 @@ const RELATIVES: [(&[&str], &str, &str); 9] = [
         POWERSHELL,
     ),
     (&["avg-cpu:"], "an iostat log without disks", RECORD),
-    (
-        &["# hostname;interval;timestamp"],
-        "sadf without disks",
-        "use: sadf -d FILE -- -d, or sadf -j FILE -- -d",
-    ),
+    (&["# hostname;interval;timestamp"], "sadf without disks", SADF),
     (&["PID", "kB_rd/s"], "output of pidstat, which reports processes, not disks", RECORD),
     (&["procs", "swpd"], "output of vmstat, which has no latencies", RECORD),
     (&["Total DISK READ"], "output of iotop, which reports processes, not disks", RECORD),
@@ -106,6 +107,19 @@ const RELATIVES: [(&[&str], &str, &str); 9] = [
         "a scrape without disk counters",
         "scrape node_exporter with its diskstats collector",
     ),
+    (
+        &["avwait", "avserv"],
+        "output of sar on AIX or Solaris, whose tables are not supported",
+        "supported is sar -d of Linux",
+    ),
+    (&["LINUX-RESTART"], "sadf without disks", SADF),
+    (&["<sysstat", "<statistics"], "sadf without disks", SADF),
+    (&["\t%user\t"], "sadf without disks", SADF),
+    (&["%idle"], "output of sar or mpstat without disks", SAR),
+    (&["LINUX RESTART"], "output of sar without disks", SAR),
+    (&["kbmemfree"], "output of sar without disks", SAR),
+    (&["runq-sz", "ldavg-1"], "output of sar without disks", SAR),
+    (&["IFACE", "rxkB/s"], "output of sar without disks", SAR),
 ];
 
 /// Words in JSON, the format that has them, and whether the text must begin as JSON.

@@ -8,6 +8,7 @@
 //! rates (`since_boot`).
 
 use crate::json::Json;
+use crate::losses::Counts;
 use crate::moment::{SECOND_NS, Stamp};
 use crate::observation_builder::ObservationBuilder;
 use crate::printed::DAY_NS;
@@ -91,16 +92,17 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
         let stamps: Vec<Option<Stamp>> = run.reports.iter().map(|it| it.stamp.clone()).collect();
         let times = builder.times(&stamps, options.clock(), false);
         let given = given.or(run.interval);
+        let cuts: Vec<bool> = run.reports.iter().map(|it| it.after_cut).collect();
         let of_day = |stamp: &Stamp| matches!(stamp, Stamp::Counted(ns) if *ns < 1_000 * DAY_NS);
         builder.begin_assumed |= stamps.iter().flatten().all(of_day);
-        let backwards = &mut builder.counts.backwards;
-        let spans = spans_between(&times, given, backwards);
+        let spans = spans_between(&times, &cuts, given, &mut builder.counts);
         if spans.iter().any(Option::is_some) {
             return spans;
         }
         // One report with a time; its rates may imply the length.
-        let implied = run.implied_length().unwrap_or(ASSUMED_NS);
-        return spans_between(&times, Some(implied), backwards);
+        let implied = run.length_by_amounts().or_else(|| run.implied_length());
+        let implied = implied.unwrap_or(ASSUMED_NS);
+        return spans_between(&times, &cuts, Some(implied), &mut builder.counts);
     }
     // Reports without times follow each other from the date on.
     let midnight = run.date.as_ref().and_then(|date| Stamp::parse(&format!("{date} 00:00:00")));
@@ -118,34 +120,42 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
             builder.length_in_text = Some(length);
             length
         }
-        (None, None) => match run.implied_length() {
-            Some(length) => *builder.length_implied.insert(length),
-            None => *builder.length_assumed.insert(ASSUMED_NS),
+        (None, None) => match (run.length_by_amounts(), run.implied_length()) {
+            (Some(length), _) => *builder.length_by_amounts.insert(length),
+            (None, Some(length)) => *builder.length_implied.insert(length),
+            (None, None) => *builder.length_assumed.insert(ASSUMED_NS),
         },
     };
     builder.begin_assumed = true;
     (0i128..).take(run.reports.len()).map(|at| Some((begin + at * length, length))).collect()
 }
 
-/// Intervals that end at these times. `given` is the length of all, if the user states it.
+/// Intervals that end at these times. `given` is the length of all, if the user states it. Reports are cut
+/// out of the text before those in `cuts`, so the previous time is not their begin.
 pub(crate) fn spans_between(
     times: &[Option<i128>],
+    cuts: &[bool],
     given: Option<i128>,
-    backwards: &mut u64,
+    counts: &mut Counts,
 ) -> Vec<Span> {
-    let known: Vec<i128> = times.iter().flatten().copied().collect();
-    let mut steps: Vec<i128> =
-        known.windows(2).map(|pair| pair[1] - pair[0]).filter(|step| *step > 0).collect();
+    let timed = times.iter().zip(cuts).filter_map(|(time, cut)| Some(((*time)?, *cut)));
+    let known: Vec<(i128, bool)> = timed.collect();
+    let steps = known.windows(2).filter(|pair| !pair[1].1).map(|pair| pair[1].0 - pair[0].0);
+    let mut steps: Vec<i128> = steps.filter(|step| *step > 0).collect();
     steps.sort_unstable();
     let usual = given.or_else(|| steps.get(steps.len() / 2).copied());
     // End of the last interval, and the time printed for it.
     let mut last: Option<(i128, i128)> = None;
-    let mut span = |time: Option<i128>| {
+    let mut span = |time: Option<i128>, cut: bool| {
         let (time, usual) = (time?, usual?);
         let span = match last {
             None => (time - usual, usual),
+            Some((_, printed)) if cut && time > printed + usual => {
+                counts.cuts += 1;
+                (time - usual, usual)
+            }
             Some((end, printed)) => {
-                *backwards += u64::from(time < printed);
+                counts.backwards += u64::from(time < printed);
                 let step = time - printed;
                 if (step - usual).abs() > SECOND_NS && step > 0 {
                     (end.min(time - 1), time - end.min(time - 1))
@@ -159,7 +169,7 @@ pub(crate) fn spans_between(
         last = Some((span.0 + span.1, time));
         Some(span)
     };
-    times.iter().map(|time| span(*time)).collect()
+    times.iter().zip(cuts).map(|(time, cut)| span(*time, *cut)).collect()
 }
 
 #[cfg(test)]
@@ -170,11 +180,11 @@ mod tests {
 
     fn spans(seconds: &[i128]) -> (Vec<(i128, i128)>, u64) {
         let times: Vec<Option<i128>> = seconds.iter().map(|time| Some(time * S)).collect();
-        let mut backwards = 0;
-        let spans = spans_between(&times, None, &mut backwards);
+        let mut counts = Counts::default();
+        let spans = spans_between(&times, &vec![false; times.len()], None, &mut counts);
         (
             spans.into_iter().map(|span| span.unwrap()).map(|(b, l)| (b / S, l / S)).collect(),
-            backwards,
+            counts.backwards,
         )
     }
 

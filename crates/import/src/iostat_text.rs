@@ -9,7 +9,7 @@
 use crate::iostat::{self, may_include_discards};
 use crate::moment::Stamp;
 use crate::number::Reading;
-use crate::printed::{command_line, first_line, interval_of, stamp_line, unquoted};
+use crate::printed::{command_line, first_line, interval_of, is_cut_mark, stamp_line, unquoted};
 use crate::runs::{Hosts, Report, Run};
 use crate::sysstat::{self, Columns, Field};
 use crate::{ImportError, Options, Text};
@@ -46,6 +46,13 @@ struct Table {
     columns: Columns,
     /// Index of the disk's name.
     device: usize,
+    /// Number of characters before the header.
+    indent: usize,
+}
+
+/// Number of blanks and marks of quotation before the text of a line.
+fn indent(raw: &str) -> usize {
+    raw.len() - raw.trim_start_matches(['>', '|', '#', ' ', '\t']).len()
 }
 
 struct Reader<'h> {
@@ -63,6 +70,8 @@ struct Reader<'h> {
     name: Option<String>,
     /// Whether the report is still empty.
     fresh: bool,
+    /// Whether lines are cut out before the next report.
+    after_cut: bool,
 }
 
 impl<'h> Reader<'h> {
@@ -77,6 +86,7 @@ impl<'h> Reader<'h> {
             processors: None,
             name: None,
             fresh: false,
+            after_cut: false,
         }
     }
 
@@ -109,17 +119,20 @@ impl<'h> Reader<'h> {
             let names = names.split_whitespace().map(|name| name.trim_matches('%').to_owned());
             self.processors = Some(names.collect());
             self.table = None;
+        } else if is_cut_mark(line) {
+            self.after_cut = true;
         } else if is_header(line) {
-            self.take_header(line);
+            self.take_header(line, indent(raw));
         } else if let Some(stamp) = stamp_line(line, self.run.date.as_deref()) {
             self.begin(Some(stamp));
         } else {
-            self.take_row(line, raw.ends_with('\n'));
+            self.take_row(line, raw);
         }
     }
 
     fn begin(&mut self, stamp: Option<Stamp>) {
-        self.run.reports.push(Report { stamp, ..Report::default() });
+        let after_cut = std::mem::take(&mut self.after_cut);
+        self.run.reports.push(Report { stamp, after_cut, ..Report::default() });
         (self.fresh, self.table) = (true, None);
         self.columns.clear();
         self.devices.clear();
@@ -127,6 +140,7 @@ impl<'h> Reader<'h> {
 
     /// Ends the run. Data of the command line before its first report is kept.
     fn end_run(&mut self) {
+        self.after_cut = false;
         if self.run.reports.is_empty() {
             self.fresh = false;
             return;
@@ -157,7 +171,7 @@ impl<'h> Reader<'h> {
         true
     }
 
-    fn take_header(&mut self, line: &str) {
+    fn take_header(&mut self, line: &str, indent: usize) {
         let names: Vec<&str> = line.split_whitespace().collect();
         let is_device = |name: &&&str| DEVICE.contains(*name);
         let device = if names.first().filter(is_device).is_some() { 0 } else { names.len() - 1 };
@@ -168,11 +182,12 @@ impl<'h> Reader<'h> {
         }
         self.columns.extend(figures().map(|name| (*name).to_owned()));
         self.devices.clear();
-        self.table = Some(Table { columns: Columns::new(names), device });
+        self.table = Some(Table { columns: Columns::new(names), device, indent });
     }
 
-    fn take_row(&mut self, line: &str, whole: bool) {
+    fn take_row(&mut self, line: &str, raw: &str) {
         let Some(table) = &self.table else { return };
+        let whole = raw.ends_with('\n');
         let mut words: Vec<&str> = line.split_whitespace().collect();
         let width = table.columns.names().len();
         let alone = self.name.take();
@@ -195,6 +210,10 @@ impl<'h> Reader<'h> {
             return;
         }
         let name = words[table.device];
+        // The sum of a group has one blank before its name.
+        if table.device == 0 && alone.is_none() && indent(raw) == table.indent + 1 {
+            self.run.sums.insert(name.to_owned());
+        }
         if self.devices.contains(name) {
             // Only lines of disks were kept, so the header also applies to the next report.
             let table = self.table.take();
@@ -204,6 +223,11 @@ impl<'h> Reader<'h> {
         self.devices.insert(name.to_owned());
         let Some(table) = &self.table else { return };
         self.fresh = false;
+        let length = table.columns.length_s(|index| fields[index]);
+        if let (Some(length), Some(report)) = (length, self.run.reports.last_mut()) {
+            let known = report.by_amounts.filter(|known| known.step <= length.step);
+            report.by_amounts = known.or(Some(length));
+        }
         let (interval, discarded) = table.columns.interval(name, |index| fields[index]);
         let known = self.run.last_disks().find(|it| it.device == name);
         match known {

@@ -50,6 +50,7 @@ mod sysstat;
 mod sysstat_json;
 mod table;
 mod telegraf;
+mod totals;
 
 pub use error::ImportError;
 pub use format::{Format, detect, is_text};

@@ -22,20 +22,25 @@ pub(crate) struct Counts {
     pub(crate) no_length: u64,
     /// Times earlier than the previous one.
     pub(crate) backwards: u64,
+    /// Places where the author of a text cut out reports.
+    pub(crate) cuts: u64,
+    /// Rows that are sums over other rows.
+    pub(crate) sums: u64,
     /// Intervals whose mean times include discards.
     pub(crate) discards_mixed: u64,
 }
 
 /// Intervals of the source that are not in the observation.
 pub(crate) fn left_out(counts: &Counts) -> Option<Finding> {
-    let Counts { since_boot, since_boot_unsure, restarts, no_length, .. } = *counts;
-    if since_boot + restarts + no_length == 0 {
+    let Counts { since_boot, since_boot_unsure, restarts, no_length, sums, .. } = *counts;
+    if since_boot + restarts + no_length + sums == 0 {
         return None;
     }
     let parts = [
         (since_boot, "report", " of averages since boot"),
         (restarts, "restart", " of the machine"),
         (no_length, "interval", " of unknown length"),
+        (sums, "row", " with sums over other rows (iostat -g)"),
     ];
     let some = parts.into_iter().filter(|(count, ..)| *count > 0);
     let plural = |count: u64| if count == 1 { "" } else { "s" };
@@ -52,8 +57,12 @@ pub(crate) fn left_out(counts: &Counts) -> Option<Finding> {
         (false, true) => "record with iostat -y, which prints no averages since boot",
         (false, false) => "",
     };
-    let counts =
-        [("since boot", since_boot), ("restarts", restarts), ("unknown length", no_length)];
+    let counts = [
+        ("since boot", since_boot),
+        ("restarts", restarts),
+        ("unknown length", no_length),
+        ("sums", sums),
+    ];
     Some(with_counts(Finding::new(FindingCode::IntervalsLeftOut, severity, claim, remedy), &counts))
 }
 
@@ -76,6 +85,15 @@ pub(crate) fn totals_only() -> Finding {
     let claim = "the source has only _Total, the sum or mean of all disks, which hides one slow \
                  disk among several; shares and latencies belong to no single disk";
     let remedy = "record each disk: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -f CSV -o FILE";
+    Finding::warning(FindingCode::FiguresMixed, claim, remedy)
+}
+
+/// A finding if the source has only sums over groups of disks.
+pub(crate) fn sums_only() -> Finding {
+    let claim = "the source has only sums over groups of disks, named ALL or total or indented as \
+                 iostat -T does; one slow disk of a group is not visible, and shares and \
+                 latencies belong to no single disk";
+    let remedy = "record each disk: iostat -x -t 1 60";
     Finding::warning(FindingCode::FiguresMixed, claim, remedy)
 }
 

@@ -6,7 +6,7 @@
 
 use crate::losses::{self, Counts};
 use crate::moment::{self, Assumed, Clock, DateOrder, SECOND_NS, Stamp};
-use crate::{ImportError, lacks};
+use crate::{ImportError, lacks, totals};
 use record::{
     Context, DeviceFacts, Figure, Finding, FindingCode, ImpossibleFigures, Interval,
     OBSERVATION_SCHEMA, Observation, ObservedDevice, OpInterval,
@@ -42,6 +42,8 @@ pub(crate) struct ObservationBuilder {
     pub(crate) lengths_given: bool,
     /// Length of the intervals from the command in the text, in nanoseconds.
     pub(crate) length_in_text: Option<i128>,
+    /// Length of the intervals by amounts of data and their rates.
+    pub(crate) length_by_amounts: Option<i128>,
     /// Length of the intervals implied by their figures.
     pub(crate) length_implied: Option<i128>,
     /// Assumed length, if neither text, user nor figures state it.
@@ -54,6 +56,8 @@ pub(crate) struct ObservationBuilder {
     pub(crate) names: &'static lacks::Names,
     /// Whether the source has only sums over all disks.
     pub(crate) totals_only: bool,
+    /// Whether the source has only sums over groups of disks.
+    pub(crate) sums_only: bool,
     /// Whether the start time was assumed.
     pub(crate) begin_assumed: bool,
     /// Whether the steps of a query are used as the times of scrapes.
@@ -191,12 +195,15 @@ impl ObservationBuilder {
         let starts = self.starts_with_host;
         findings.extend(self.only_since_boot.then(|| losses::averages_only(starts)));
         findings.extend(self.totals_only.then(losses::totals_only));
+        findings.extend(self.sums_only.then(losses::sums_only));
         findings.extend(self.impossible.finding());
         findings.extend(losses::resets(self.counts.resets));
         findings
             .extend(doubt.map(|doubt| losses::busy_doubtful(&doubt, observation.devices.len())));
         findings.extend(losses::damage(&self.counts));
         findings.extend(assumed_times);
+        findings.extend(totals::of_one_operation(&mut observation));
+        findings.extend(totals::without_short_queues(&mut observation));
         findings.extend(lacks::findings(&observation, self.names, self.counts.discards_mixed));
         findings.extend(lacks::without_stuck_counts(&mut observation));
         observation.findings = findings;
@@ -218,6 +225,10 @@ impl ObservationBuilder {
         let in_text = format!(
             "intervals are {} long, according to the command in the text",
             seconds(self.length_in_text)
+        );
+        let by_amounts = format!(
+            "intervals are {} long, because the tables have amounts of data and their rates",
+            seconds(self.length_by_amounts)
         );
         let implied = format!(
             "intervals are assumed to be {} long, because all rates are then whole numbers of \
@@ -252,8 +263,19 @@ impl ObservationBuilder {
                 "also record times: iostat -t",
             ),
             (self.length_in_text.is_some(), &in_text, "if the length is wrong, use --interval"),
+            (
+                self.length_by_amounts.is_some(),
+                &by_amounts,
+                "if the length is wrong, use --interval",
+            ),
             (self.length_implied.is_some(), &implied, "if the length is wrong, use --interval"),
             (self.length_assumed.is_some(), &assumed, "use --interval, or record times: iostat -t"),
+            (
+                self.counts.cuts > 0,
+                "lines are cut out of the text (\"...\"); the interval after each gap is assumed to \
+                 have the usual length",
+                "",
+            ),
             (
                 self.begin_assumed,
                 "the time of day is unknown; intervals are counted from the date, or from 1970",
@@ -296,18 +318,17 @@ fn complete(interval: &mut Interval) {
     all.latency_ns = all.latency_ns.or_else(|| weighted(&read, &write));
     without_requests(all);
     all.request_bytes = all.request_bytes.or_else(|| ratio(all.bytes_per_s, all.per_s));
-    if interval.concurrency.is_none()
-        && let Some(rate) = all.per_s
-    {
-        interval.concurrency = match all.latency_ns {
-            _ if rate.value == 0.0 => Some(Figure::derived(0.0, rate.resolution)),
-            Some(latency) => Some(Figure::derived(
-                rate.value * latency.value / 1e9,
-                rate.value * latency.resolution / 1e9,
-            )),
-            None => None,
-        };
+    interval.concurrency = interval.concurrency.or_else(|| by_little(all));
+}
+
+/// Mean requests in flight by Little's law: the rate times the mean latency.
+pub(crate) fn by_little(all: &OpInterval) -> Option<Figure> {
+    let rate = all.per_s?;
+    if rate.value == 0.0 {
+        return Some(Figure::derived(0.0, rate.resolution));
     }
+    let [value, step] = all.latency_ns.map(|it| [it.value, it.resolution])?;
+    Some(Figure::derived(rate.value * value / 1e9, rate.value * step / 1e9))
 }
 
 /// Removes mean size and mean latency if there are no requests; tools print 0.

@@ -14,6 +14,13 @@ pub(crate) fn unquoted(line: &str) -> &str {
     line.trim().trim_start_matches(['>', '|', '#', ' ', '\t']).trim_end_matches(['|', ' '])
 }
 
+/// Whether a line only says that its author cut out lines: `...`, `[...]`, `[snip]`.
+pub(crate) fn is_cut_mark(line: &str) -> bool {
+    let mark = line.trim().trim_matches(['[', ']', '(', ')', '<', '>', '-', ' ']);
+    let dots = mark.chars().all(|letter| letter == '.' || letter == '…');
+    (dots && (mark.contains('…') || mark.len() > 1)) || mark.eq_ignore_ascii_case("snip")
+}
+
 /// The time on a line by itself: from iostat, from `date`, or a number of seconds.
 pub(crate) fn stamp_line(line: &str, date: Option<&str>) -> Option<Stamp> {
     let line = line.trim();
@@ -21,7 +28,9 @@ pub(crate) fn stamp_line(line: &str, date: Option<&str>) -> Option<Stamp> {
         return Stamp::parse(&format!("{} {time}", date?));
     }
     let words = line.split_whitespace().count();
-    if line.starts_with(|letter: char| letter.is_ascii_digit()) && words <= MOST_WORDS {
+    // A kernel release has letters, but no mark between hours and minutes: 5.18.0-0.deb11.4-cloud-arm64.
+    let is_time = line.contains([':', '時']) || !line.contains(char::is_alphabetic);
+    if line.starts_with(|letter: char| letter.is_ascii_digit()) && words <= MOST_WORDS && is_time {
         return Stamp::parse(line);
     }
     named_month(line)
@@ -149,8 +158,14 @@ mod tests {
         assert_eq!(of("Time: 04:56:29 PM"), moment);
         assert_eq!(of("Fri Nov 27 16:56:29 UTC 2026"), moment);
         assert_eq!(of("Fri 27 Nov 2026 04:56:29 PM UTC"), moment);
-        for line in ["sda 0.00 1.00", "0.00 0.00 100.00", "avg-cpu: %user", "", "may be 12 of 1999"]
-        {
+        for line in [
+            "sda 0.00 1.00",
+            "0.00 0.00 100.00",
+            "avg-cpu: %user",
+            "",
+            "may be 12 of 1999",
+            "5.18.0-0.deb11.4-cloud-arm64",
+        ] {
             assert_eq!(of(line), None, "{line}");
         }
     }

@@ -5,11 +5,23 @@
 //! interval and a first report since boot known. Until then intervals contain the number of their report
 //! instead of a time, in one list, so that a day of eight disks is held in memory once.
 
-use crate::moment::Stamp;
+use crate::moment::{SECOND_NS, Stamp};
+use crate::number::Reading;
 use crate::observation_builder::ObservationBuilder;
+use crate::since_boot::First;
 use crate::{ImportError, since_boot};
 use record::{Context, Interval, Observation};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+
+/// Names that iostat gives to sums over all disks.
+const SUMS: [&str; 2] = ["ALL", "total"];
+
+/// Deviation of an interval from whole seconds, as a share of it.
+const SAME_LENGTH: f64 = 0.02;
+/// Maximum length of a first report that is an interval, as a multiple of the other intervals.
+const MOST_LATE: f64 = 1.5;
+/// Maximum length in seconds of an only report; a longer one is since boot.
+const LONGEST_ONLY_S: f64 = 600.0;
 
 /// Begin and length of a report, if known.
 pub(crate) type Span = Option<(i128, i128)>;
@@ -20,6 +32,10 @@ pub(crate) struct Report {
     pub(crate) stamp: Option<Stamp>,
     /// Its length, if the source states it.
     pub(crate) length: Option<i128>,
+    /// Its length in seconds, by an amount of data and its rate.
+    pub(crate) by_amounts: Option<Reading>,
+    /// Whether the author of the text cut out lines before it.
+    pub(crate) after_cut: bool,
     pub(crate) context: Context,
     /// Number of disks whose means may include discards.
     pub(crate) mixed: u64,
@@ -38,6 +54,8 @@ pub(crate) struct Run {
     pub(crate) reports: Vec<Report>,
     /// In the order of the reports; `begin_ns` is the index of the report.
     pub(crate) intervals: Vec<Interval>,
+    /// Names of rows that are sums over other disks (`iostat -g`), by their form.
+    pub(crate) sums: BTreeSet<String>,
 }
 
 impl Run {
@@ -51,6 +69,12 @@ impl Run {
             report.mixed += u64::from(mixed);
         }
         self.intervals.push(interval);
+    }
+
+    /// Whether an interval is a sum over other disks. iostat puts a space before the names of groups.
+    fn is_sum(&self, interval: &Interval) -> bool {
+        let name = interval.device.as_str();
+        name.starts_with(' ') || SUMS.contains(&name) || self.sums.contains(name)
     }
 
     pub(crate) fn disks(&self, report: usize) -> impl Iterator<Item = &Interval> {
@@ -113,6 +137,22 @@ impl Run {
         builder.add_all(std::mem::take(&mut self.intervals), place);
     }
 
+    /// The length of the intervals by amounts of data and their rates, in nanoseconds; whole seconds if it is
+    /// near them.
+    pub(crate) fn length_by_amounts(&self) -> Option<i128> {
+        // The first report may be since boot, unless it is the only one.
+        let only = self.reports.len() == 1;
+        let reports = self.reports.iter().skip(usize::from(!only));
+        let lengths = reports.filter_map(|report| Some(report.by_amounts?.value));
+        let mut lengths: Vec<f64> = lengths.filter(|it| !only || *it <= LONGEST_ONLY_S).collect();
+        lengths.sort_by(f64::total_cmp);
+        let middle = *lengths.get(lengths.len() / 2)?;
+        let whole = middle.round();
+        let near = (middle - whole).abs() <= SAME_LENGTH * middle;
+        let seconds = if near { whole } else { middle };
+        Some((seconds * SECOND_NS as f64) as i128).filter(|length| *length > 0)
+    }
+
     /// The length of the intervals implied by their rates, in nanoseconds; `None` if the rates fit no
     /// length.
     pub(crate) fn implied_length(&self) -> Option<i128> {
@@ -123,10 +163,15 @@ impl Run {
     }
 
     /// Whether the first report averages all time since boot, given the length of the others.
-    pub(crate) fn first_is(&self, length: Option<i128>) -> since_boot::First {
-        let Some(length) = length else { return since_boot::First::Unsure };
+    pub(crate) fn first_is(&self, length: Option<i128>) -> First {
+        let Some(length) = length else { return First::Unsure };
+        let seconds = length as f64 / SECOND_NS as f64;
+        if let Some(own) = self.reports.first().and_then(|report| report.by_amounts) {
+            let near = own.value <= MOST_LATE * seconds;
+            return if near { First::Interval } else { First::SinceBoot };
+        }
         let rates: Vec<_> = self.disks(0).flat_map(crate::sysstat::counts).collect();
-        since_boot::judge(&rates, length as f64 / crate::moment::SECOND_NS as f64)
+        since_boot::judge(&rates, seconds)
     }
 }
 
@@ -173,6 +218,18 @@ impl Hosts {
             (builder.host, builder.release) = (host.name.take(), host.release.take());
             builder.counts.faults = self.faults;
             builder.counts.restarts = host.runs.iter().map(|run| run.restarts).sum();
+            let intervals =
+                || host.runs.iter().flat_map(|run| run.intervals.iter().map(move |it| (run, it)));
+            let sums = intervals().filter(|(run, it)| run.is_sum(it)).count();
+            if sums > 0 && sums == intervals().count() {
+                builder.sums_only = true;
+            } else if sums > 0 {
+                builder.counts.sums = sums as u64;
+                for run in &mut host.runs {
+                    let all = std::mem::take(&mut run.intervals);
+                    run.intervals = all.into_iter().filter(|it| !run.is_sum(it)).collect();
+                }
+            }
             fill(&mut host.runs, &mut builder);
             match builder.finish("no report contains a disk", remedy) {
                 Ok(observation) => observations.push(observation),

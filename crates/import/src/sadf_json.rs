@@ -53,7 +53,7 @@ fn report(report: &Json<'_>) -> Report {
         stamp: stamp(report),
         length: length.map(|ns| ns.value as i128).filter(|length| *length > 0),
         context: context(report),
-        mixed: 0,
+        ..Report::default()
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::iostat;
 use crate::moment::Stamp;
-use crate::printed::{DAY_NS, days_later, first_line, stamp_line, unquoted};
+use crate::printed::{DAY_NS, days_later, first_line, is_cut_mark, stamp_line, unquoted};
 use crate::runs::{Hosts, Report, Run};
 use crate::sadf_json::includes_discards;
 use crate::sysstat::{Columns, Field};
@@ -48,12 +48,14 @@ struct Reader<'h> {
     /// The words of the last time and its time of day, and the midnights since the date.
     last: Option<(String, i128)>,
     days: i128,
+    /// Whether lines are cut out before the next row.
+    after_cut: bool,
 }
 
 impl<'h> Reader<'h> {
     fn new(hosts: &'h mut Hosts) -> Self {
         let run = Run { without_boot: true, ..Run::default() };
-        Self { hosts, host: None, run, table: None, last: None, days: 0 }
+        Self { hosts, host: None, run, table: None, last: None, days: 0, after_cut: false }
     }
 
     fn take(&mut self, raw: &str) {
@@ -70,6 +72,8 @@ impl<'h> Reader<'h> {
             let before = words.iter().position(known).unwrap_or(1);
             self.at(&words[..before]);
             self.table = Some(Table { columns: Columns::new(words[before..].to_vec()), before });
+        } else if is_cut_mark(line) {
+            self.after_cut = true;
         } else if line.contains("LINUX RESTART") || line.contains("LINUX-RESTART") {
             self.run.restarts += 1;
             self.last = None;
@@ -95,7 +99,8 @@ impl<'h> Reader<'h> {
             Some(_) => days_later(stamp, self.days),
             None => Stamp::Counted(of_day_ns + self.days * DAY_NS),
         });
-        self.run.reports.push(Report { stamp, ..Report::default() });
+        let after_cut = std::mem::take(&mut self.after_cut);
+        self.run.reports.push(Report { stamp, after_cut, ..Report::default() });
         true
     }
 
@@ -105,7 +110,7 @@ impl<'h> Reader<'h> {
         if !run.reports.is_empty() {
             self.hosts.named(self.host.as_deref()).runs.push(run);
         }
-        (self.table, self.last, self.days) = (None, None, 0);
+        (self.table, self.last, self.days, self.after_cut) = (None, None, 0, false);
     }
 
     fn take_row(&mut self, words: &[&str], whole: bool) {

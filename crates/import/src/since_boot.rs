@@ -10,11 +10,15 @@
 
 use crate::moment::SECOND_NS;
 use crate::number::Reading;
+use std::ops::RangeInclusive;
 
 /// Maximum probability of a chance fit.
 const CHANCE: f64 = 0.01;
 /// Deviations from the nominal length that iostat measures, in hundredths of a second: it wakes up late.
-const LATE_CS: std::ops::RangeInclusive<i32> = -1..=20;
+const LATE_CS: RangeInclusive<i32> = -1..=20;
+/// The same if the nominal length is unknown: none, or else little. With more, rates of an arbitrary length
+/// fit some common one.
+const LITTLE_LATE_CS: [RangeInclusive<i32>; 2] = [0..=0, -1..=2];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum First {
@@ -32,19 +36,20 @@ const FITTING: f64 = 0.9;
 /// The shortest common length that the rates of reports fit, in nanoseconds; `None` if they fit none, or if
 /// the fit may be chance.
 pub(crate) fn implied(reports: &[Vec<Reading>]) -> Option<i128> {
-    let fits = |seconds: &&u32| {
-        let fits: Vec<(bool, f64)> =
-            reports.iter().map(|rates| fit(rates, f64::from(**seconds))).collect();
+    let fits = |seconds: u32, late: &RangeInclusive<i32>| {
+        let fit = |rates: &Vec<Reading>| fit(rates, f64::from(seconds), late);
+        let fits: Vec<(bool, f64)> = reports.iter().map(fit).collect();
         let fitting = fits.iter().filter(|(fits, _)| *fits);
         let chance: f64 = fitting.clone().map(|(_, chance)| chance.min(1.0)).product();
         chance < CHANCE && fitting.count() as f64 >= FITTING * fits.len() as f64
     };
-    USUAL_S.iter().find(fits).map(|seconds| i128::from(*seconds) * SECOND_NS)
+    let first = |late| USUAL_S.into_iter().find(|seconds| fits(*seconds, late));
+    LITTLE_LATE_CS.iter().find_map(first).map(|seconds| i128::from(seconds) * SECOND_NS)
 }
 
 /// Judges a first report by its rates, given the length of the other intervals in seconds.
 pub(crate) fn judge(rates: &[Reading], interval_s: f64) -> First {
-    let (fits, chance) = fit(rates, interval_s);
+    let (fits, chance) = fit(rates, interval_s, &LATE_CS);
     match (fits, chance < CHANCE) {
         (true, true) => First::Interval,
         (false, _) => First::SinceBoot,
@@ -53,11 +58,11 @@ pub(crate) fn judge(rates: &[Reading], interval_s: f64) -> First {
 }
 
 /// Whether all rates are whole counts divided by a length, and the probability of this for arbitrary rates.
-fn fit(rates: &[Reading], interval_s: f64) -> (bool, f64) {
+fn fit(rates: &[Reading], interval_s: f64, late: &RangeInclusive<i32>) -> (bool, f64) {
     let some: Vec<&Reading> = rates.iter().filter(|rate| rate.value > 0.0).collect();
     let mut fits = false;
     let mut chance = 0.0;
-    for late in LATE_CS {
+    for late in late.clone() {
         let length = interval_s + f64::from(late) / 100.0;
         // Half a step of rounding either way, over this length.
         let margin = |rate: &Reading| rate.step / 2.0 * length + 1e-9 * rate.value * length;
@@ -88,6 +93,14 @@ mod tests {
         assert_eq!(judge(&counts(5.0), 5.0), First::Interval);
         assert_eq!(judge(&rates(&[6.37, 1.69, 0.18]), 1.0), First::SinceBoot);
         assert_eq!(judge(&rates(&[6.37, 1.69, 0.18]), 5.0), First::SinceBoot);
+    }
+
+    #[test]
+    fn a_common_length_is_implied_only_if_every_rate_fits_it() {
+        let reports = [[20.4], [30.6], [30.8]].map(|values| rates(&values));
+        assert_eq!(implied(&reports), Some(5 * SECOND_NS));
+        // Of 0.31 s: 8.1 s would fit, but iostat is not that late.
+        assert_eq!(implied(&[rates(&[6.42, 3.21, 1.6, 3.21])]), None);
     }
 
     #[test]

@@ -88,6 +88,18 @@ const DISCARDED: Keys = &[
     ("dc_sec", 1.0),
 ];
 
+/// A rate, the amount since the previous report, and the unit of both.
+const AMOUNTS: [(&str, &str, f64); 6] = [
+    ("kB_read/s", "kB_read", KIB),
+    ("kB_wrtn/s", "kB_wrtn", KIB),
+    ("MB_read/s", "MB_read", MIB),
+    ("MB_wrtn/s", "MB_wrtn", MIB),
+    ("Blk_read/s", "Blk_read", SECTOR_BYTES),
+    ("Blk_wrtn/s", "Blk_wrtn", SECTOR_BYTES),
+];
+/// Maximum relative error of a length that is computed from an amount and its rate.
+const LENGTH_ERROR: f64 = 0.01;
+
 /// Index of a figure's column, and the factor to our unit.
 type Place = Option<(usize, f64)>;
 
@@ -99,6 +111,8 @@ pub(crate) struct Columns {
     /// Whether reads or writes have their own latency.
     directions: bool,
     discarded: Place,
+    /// Rates and amounts of the same data.
+    amounts: Vec<(Place, Place)>,
 }
 
 impl Columns {
@@ -115,11 +129,29 @@ impl Columns {
         };
         let directions = of("read.latency_ns").or(of("write.latency_ns")).is_some();
         let (figures, discarded) = (Interval::FIGURES.map(of), place(DISCARDED));
-        Self { names, figures, directions, discarded }
+        let index = |key: &str| names.iter().position(|name| name == key);
+        let pair = |(rate, amount, unit): (&str, &str, f64)| {
+            Some((Some((index(rate)?, unit)), Some((index(amount)?, unit))))
+        };
+        let amounts = AMOUNTS.into_iter().filter_map(pair).collect();
+        Self { names, figures, directions, discarded, amounts }
     }
 
     pub(crate) fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Length of the report in seconds from the fields of a row: an amount divided by its rate. `None`
+    /// without a pair of sufficient precision.
+    pub(crate) fn length_s(&self, field: impl Fn(usize) -> Option<Field>) -> Option<Reading> {
+        let reading = |place: Place| reading(place, &field).filter(|it| it.value > 0.0);
+        let lengths = self.amounts.iter().filter_map(|(rate, amount)| {
+            let (rate, amount) = (reading(*rate)?, reading(*amount)?);
+            let error = (rate.step / rate.value + amount.step / amount.value) / 2.0;
+            let value = amount.value / rate.value;
+            (error <= LENGTH_ERROR).then_some(Reading { value, step: 2.0 * error * value })
+        });
+        lengths.min_by(|one, other| one.step.total_cmp(&other.step))
     }
 
     /// The interval of a disk from the fields of its row. Also the rate of discarded data, if the means
@@ -129,11 +161,7 @@ impl Columns {
         device: &str,
         field: impl Fn(usize) -> Option<Field>,
     ) -> (Interval, Option<f64>) {
-        let reading = |place: Place| {
-            let (index, factor) = place?;
-            let Field { reading, unit } = field(index)?;
-            Some(reading.times(unit.unwrap_or(factor)))
-        };
+        let reading = |place: Place| reading(place, &field);
         let mut interval = Interval { device: device.to_owned(), ..Interval::default() };
         for (figure, place) in interval.figures_mut().zip(self.figures) {
             *figure = reading(place).map(Figure::from);
@@ -147,6 +175,13 @@ impl Columns {
         let discarded = if apart { Some(0.0) } else { reading(self.discarded).map(|it| it.value) };
         (interval, discarded)
     }
+}
+
+/// The number at a place, in our unit.
+fn reading(place: Place, field: impl Fn(usize) -> Option<Field>) -> Option<Reading> {
+    let (index, factor) = place?;
+    let Field { reading, unit } = field(index)?;
+    Some(reading.times(unit.unwrap_or(factor)))
 }
 
 /// A field of a row: the number, and the unit printed after it, in bytes or as a share.

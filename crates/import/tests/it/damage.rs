@@ -7,6 +7,7 @@ use record::{Figure, FindingCode, Interval, Observation};
 use stats::SplitMix64;
 use std::time::{Duration, Instant};
 
+const SECOND_NS: u64 = 1_000_000_000;
 const SAMPLES: [(&str, Format); 25] = [
     ("iostat-d-12.txt", Format::IostatText),
     ("iostat-dxkt-iso-12.txt", Format::IostatText),
@@ -251,4 +252,120 @@ fn bytes_that_are_no_file_of_any_tool_are_refused() {
         }
         assert!(detect(&bytes).is_err(), "{bytes:?}");
     }
+}
+
+/// The only observation of a text.
+fn only(text: &str) -> Observation {
+    survive(text.as_bytes(), None, text).remove(0)
+}
+
+/// The claims of all findings with this code.
+fn claims(observation: &Observation, code: FindingCode) -> String {
+    let of_code = observation.findings.iter().filter(|it| it.code == code);
+    of_code.map(|it| format!("{}\n", it.claim)).collect()
+}
+
+#[test]
+fn a_queue_depth_far_below_rate_times_latency_is_replaced() {
+    let table = |depth: &str| {
+        format!(
+            "Device   r/s rMB/s r_await rareq-sz  w/s wMB/s w_await wareq-sz aqu-sz %util\n\
+             sda  1632.00 16.20    1.09    10.16 63.00  1.73    1.19    28.13 {depth} 100.00\n"
+        )
+    };
+    let wrong = only(&table("0.08"));
+    let depth = wrong.intervals[0].concurrency.unwrap().value;
+    assert!((depth - 1.85).abs() < 0.01, "{depth}");
+    assert!(wrong.devices[0].busy_doubt.is_none(), "{:?}", wrong.devices);
+    let found = claims(&wrong, FindingCode::ImpossibleFigures);
+    assert!(found.contains("the queue depth of sda is wrong"), "{found}");
+    // Discards and hung requests raise the queue depth, and rounding changes it a little.
+    for depth in ["1.80", "9.00"] {
+        let right = only(&table(depth));
+        assert_eq!(right.intervals[0].concurrency.unwrap().value, depth.parse::<f64>().unwrap());
+        assert_eq!(claims(&right, FindingCode::ImpossibleFigures), "");
+    }
+}
+
+#[test]
+fn a_table_whose_writes_are_cut_off_keeps_its_reads() {
+    let text = "Device    r/s  rMB/s rrqm/s %rrqm r_await rareq-sz %util\n\
+                nvme0n1 43.00   2.71   0.00  0.00    0.42    64.56  4.00\n\
+                nvme1n1 50.00   3.31   0.00  0.00    0.16    67.84  3.60\n";
+    let read = only(text);
+    let first = &read.intervals[0];
+    assert_eq!(first.all, first.read);
+    assert_eq!((first.all.per_s.unwrap().value, first.write.per_s), (43.0, None));
+    assert!((first.concurrency.unwrap().value - 0.018_06).abs() < 1e-9, "{first:?}");
+    let doubt = read.devices[1].busy_doubt.as_ref().unwrap();
+    assert!(doubt.contains("includes the writes"), "{doubt}");
+    let found = claims(&read, FindingCode::FiguresMissing);
+    assert!(found.contains("reads but no writes"), "{found}");
+}
+
+#[test]
+fn sums_over_groups_of_disks_are_no_disks() {
+    let text = "Device:  r/s   w/s rkB/s wkB/s avgrq-sz avgqu-sz await %util\n\
+                sdb    175.00 20.00 700.00 80.00 8.00 0.57 2.89 13.15\n\
+                sda      2.00  1.00   8.00  4.00 8.00 0.01 6.26  0.04\n";
+    let sum = "ALL    177.00 21.00 708.00 84.00 8.00 0.58 2.94 6.60\n";
+    let plain = only(text);
+    for row in [sum.to_owned(), format!(" {sum}"), format!(" {}", sum.replace("ALL", "mine"))] {
+        let read = only(&format!("{text}{row}"));
+        assert_eq!(read.intervals, plain.intervals, "{row}");
+        let found = claims(&read, FindingCode::IntervalsLeftOut);
+        assert!(found.contains("1 row with sums over other rows"), "{found}");
+    }
+    let header = text.lines().next().unwrap();
+    let read = only(&format!("{header}\n {sum}"));
+    assert_eq!(read.devices[0].name, "ALL");
+    let found = claims(&read, FindingCode::FiguresMixed);
+    assert!(found.contains("only sums over groups"), "{found}");
+    // A table that is indented as a whole has no sums.
+    let indented: String = text.lines().map(|line| format!(" {line}\n")).collect();
+    assert_eq!(only(&indented).intervals, plain.intervals);
+}
+
+#[test]
+fn a_kernel_release_above_a_table_is_no_time() {
+    let table = "Device   r/s  rkB/s r_await   w/s  wkB/s w_await aqu-sz %util\n\
+                 vda    44.00 176.00    0.10 31.00 124.00    0.20   0.01  1.00\n\n";
+    let text = format!("{table}{}", table.replace("44.00", "13.00"));
+    let read = only(&format!("5.18.0-0.deb11.4-cloud-arm64\n{text}"));
+    assert_eq!(read.intervals, only(&text).intervals);
+    assert_eq!(read.intervals.len(), 2);
+}
+
+#[test]
+fn lines_that_are_cut_out_of_a_table_are_no_long_interval() {
+    let text = "12:00:01 AM       DEV       tps     rkB/s     wkB/s   areq-sz    aqu-sz     await\n\
+                12:10:01 AM    dev8-0     50.00   2000.00  50000.00   1040.00      2.50     12.50\n\
+                ...\n\
+                02:30:01 PM    dev8-0    500.00  10000.00 200000.00    420.00     25.00     50.00\n";
+    let read = import::read(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
+    let lengths: Vec<u64> = read.intervals.iter().map(|it| it.duration_ns / SECOND_NS).collect();
+    assert_eq!(lengths, [600, 600]);
+    let apart = read.intervals[1].begin_ns - read.intervals[0].begin_ns;
+    assert_eq!(apart / SECOND_NS, 14 * 3_600 + 20 * 60);
+    let found = claims(&read, FindingCode::TimesAssumed);
+    assert!(found.contains("lines are cut out of the text"), "{found}");
+}
+
+#[test]
+fn amounts_and_rates_of_plain_tables_give_the_length_of_intervals() {
+    let table =
+        |row: &str| format!("Device   tps kB_read/s kB_wrtn/s kB_read kB_wrtn\nsda {row}\n\n");
+    let intervals = [
+        table("20.40 102.00 0.00  510 0"),
+        table("30.60 204.00 0.00 1020 0"),
+        table("30.80 204.00 0.00 1020 0"),
+    ];
+    let lengths = |text: &str| -> Vec<u64> {
+        let read = import::read(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
+        read.intervals.iter().map(|it| it.duration_ns / SECOND_NS).collect()
+    };
+    assert_eq!(lengths(&intervals.concat()), [5; 3]);
+    // Two days since boot.
+    let boot = table("1.20 100.00 0.00 17280000 0");
+    assert_eq!(lengths(&format!("{boot}{}", intervals.concat())), [5; 3]);
 }
