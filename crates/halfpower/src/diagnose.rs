@@ -203,12 +203,16 @@ fn observations(
     stop: &StopFlag,
 ) -> anyhow::Result<(Vec<Observation>, bool, bool)> {
     if !simulated && (!arguments.load.is_empty() || arguments.steal > 0) {
-        return Err(usage("--load and --steal need a simulated device; name sim:NAME or omit them"));
+        return Err(usage(
+            "--load and --steal need a simulated device; name sim:NAME or omit them",
+        ));
     }
     if simulated {
         arguments.sampling.check_length(arguments.length)?;
         let [source] = arguments.sources.as_slice() else {
-            return Err(usage("a simulated device cannot be combined with other sources; name one"));
+            return Err(usage(
+                "a simulated device cannot be combined with other sources; name one",
+            ));
         };
         return Ok((vec![simulate(source, arguments, stop)?], false, true));
     }

@@ -342,7 +342,7 @@ fn lines_that_are_cut_out_of_a_table_are_no_long_interval() {
                 12:10:01 AM    dev8-0     50.00   2000.00  50000.00   1040.00      2.50     12.50\n\
                 ...\n\
                 02:30:01 PM    dev8-0    500.00  10000.00 200000.00    420.00     25.00     50.00\n";
-    let read = import::read(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
+    let read = read(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
     let lengths: Vec<u64> = read.intervals.iter().map(|it| it.duration_ns / SECOND_NS).collect();
     assert_eq!(lengths, [600, 600]);
     let apart = read.intervals[1].begin_ns - read.intervals[0].begin_ns;
@@ -361,7 +361,7 @@ fn amounts_and_rates_of_plain_tables_give_the_length_of_intervals() {
         table("30.80 204.00 0.00 1020 0"),
     ];
     let lengths = |text: &str| -> Vec<u64> {
-        let read = import::read(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
+        let read = read(&[text.as_bytes()], None, &Options::default()).unwrap().remove(0);
         read.intervals.iter().map(|it| it.duration_ns / SECOND_NS).collect()
     };
     assert_eq!(lengths(&intervals.concat()), [5; 3]);

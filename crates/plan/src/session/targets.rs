@@ -180,7 +180,9 @@ pub fn striped(
     display: &mut dyn Display,
 ) -> Result<(Targets, Members)> {
     if paths.len() < 2 {
-        return Err(SessionError::usage("--chunk needs two or more targets; name more, or omit it"));
+        return Err(SessionError::usage(
+            "--chunk needs two or more targets; name more, or omit it",
+        ));
     }
     let mut open = |paths: &[&Path]| {
         let mut targets = RealTargets::open(paths, &Access::ReadOnly, None, chunk)?;

@@ -46,11 +46,7 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
         Finding::new(FindingCode::CgroupLimit, severity, claim, CgroupLimit::LIFT)
             .with("limit", limit.limit_per_s as f64, unit)
             .with("rate over limit", share, "")
-            .confidence(if share >= AT_LIMIT {
-                Confidence::Likely
-            } else {
-                Confidence::Certain
-            }),
+            .confidence(if share >= AT_LIMIT { Confidence::Likely } else { Confidence::Certain }),
     )
 }
 
