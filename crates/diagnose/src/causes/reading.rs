@@ -25,7 +25,7 @@ pub fn read(host: &Host<'_>, round: Round) -> FactsRead {
         found.not_read.push(FactNotRead {
             check: "all checks".to_owned(),
             device: None,
-            reason: "halfpower reads the facts of these checks only on Linux".to_owned(),
+            reason: "these checks read their facts only on Linux".to_owned(),
         });
         return found;
     }

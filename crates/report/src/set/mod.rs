@@ -74,7 +74,7 @@ impl<'a> Set<'a> {
     /// From single trials: the differences between their loads become the axes.
     pub(crate) fn of_trials(trials: &[&'a Trial]) -> Self {
         type Aspect = (&'static str, fn(&Trial) -> String);
-        fn known(trial: &Trial, option: impl ToString) -> String {
+        fn known(trial: &Trial, option: &impl ToString) -> String {
             match trial.workload.options_known() {
                 true => option.to_string(),
                 false => "unknown".to_owned(),
@@ -86,17 +86,17 @@ impl<'a> Set<'a> {
                 Some(op) => op.name().to_owned(),
                 None => format!("{} % read", t.workload.read_percent),
             }),
-            ("pattern", |t| known(t, t.workload.pattern.name())),
+            ("pattern", |t| known(t, &t.workload.pattern.name())),
             ("size", |t| match t.workload.max_bs().0 {
                 0 => "unknown".to_owned(),
                 bytes => format_bytes(bytes),
             }),
-            ("depth", |t| known(t, t.workload.depth)),
-            ("jobs", |t| known(t, t.workload.numjobs)),
-            ("cache", |t| known(t, t.workload.cache.name())),
-            ("engine", |t| known(t, t.workload.engine.name())),
+            ("depth", |t| known(t, &t.workload.depth)),
+            ("jobs", |t| known(t, &t.workload.numjobs)),
+            ("cache", |t| known(t, &t.workload.cache.name())),
+            ("engine", |t| known(t, &t.workload.engine.name())),
             ("rate", |t| {
-                t.workload.rate_iops.map_or(known(t, "closed"), |rate| format!("{rate} IOPS"))
+                t.workload.rate_iops.map_or(known(t, &"closed"), |rate| format!("{rate} IOPS"))
             }),
             ("offset", |t| format_bytes(t.workload.offset_bytes.0)),
         ];

@@ -89,7 +89,7 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
                 "io_uring" => out.switch(flag),
                 _ if (name, option) == ("pvsync2", "hipri") => settings.refuse(
                     option,
-                    "halfpower polls for completions only with io_uring; use ioengine=io_uring with \
+                    "polling for completions requires io_uring; use ioengine=io_uring with \
                      iodepth=1, or omit hipri",
                 ),
                 _ => settings.refuse(
