@@ -318,17 +318,7 @@ fn complete(interval: &mut Interval) {
     all.latency_ns = all.latency_ns.or_else(|| weighted(&read, &write));
     without_requests(all);
     all.request_bytes = all.request_bytes.or_else(|| ratio(all.bytes_per_s, all.per_s));
-    interval.concurrency = interval.concurrency.or_else(|| by_little(all));
-}
-
-/// Mean requests in flight by Little's law: the rate times the mean latency.
-pub(crate) fn by_little(all: &OpInterval) -> Option<Figure> {
-    let rate = all.per_s?;
-    if rate.value == 0.0 {
-        return Some(Figure::derived(0.0, rate.resolution));
-    }
-    let [value, step] = all.latency_ns.map(|it| [it.value, it.resolution])?;
-    Some(Figure::derived(rate.value * value / 1e9, rate.value * step / 1e9))
+    interval.concurrency = interval.concurrency.or_else(|| totals::by_little(all));
 }
 
 /// Removes mean size and mean latency if there are no requests; tools print 0.

@@ -5,8 +5,7 @@
 //! are shorter than a clock tick to the weighted time as 0, so iostat prints an `aqu-sz` far below that
 //! product. Rates and latencies come from other counters, so the queue depth is the wrong figure.
 
-use crate::observation_builder::by_little;
-use record::{Finding, FindingCode, Interval, Observation, OpInterval};
+use record::{Figure, Finding, FindingCode, Interval, Observation, OpInterval};
 
 /// Ratio of rate times latency to the printed queue depth above which the depth is wrong.
 const MOST_RATIO: f64 = 3.0;
@@ -85,4 +84,14 @@ pub(crate) fn of_one_operation(observation: &mut Observation) -> Option<Finding>
 /// Whether an interval reports nothing but one operation.
 fn is_alone(one: &OpInterval, other: &OpInterval, all: &OpInterval) -> bool {
     one.per_s.is_some() && *other == OpInterval::default() && all.per_s.is_none()
+}
+
+/// Mean requests in flight by Little's law: the rate times the mean latency.
+pub(crate) fn by_little(all: &OpInterval) -> Option<Figure> {
+    let rate = all.per_s?;
+    if rate.value == 0.0 {
+        return Some(Figure::derived(0.0, rate.resolution));
+    }
+    let [value, step] = all.latency_ns.map(|it| [it.value, it.resolution])?;
+    Some(Figure::derived(rate.value * value / 1e9, rate.value * step / 1e9))
 }
