@@ -373,7 +373,7 @@ fn a_comment_as_in_c_and_polling_without_io_uring_are_refused_with_a_remedy() {
     let hint = "a comment begins with # or ;, not with //";
     refuses("rw=write\nfsync=10  // For write tests only", &["one.fio:4:1: fsync=10", hint]);
     refuses("size=2g\t// in total", &["one.fio:3:1: size=2g", hint]);
-    refuses("ioengine=pvsync2\nhipri", &["one.fio:4:1: hipri: ", "only with io_uring"]);
+    refuses("ioengine=pvsync2\nhipri", &["one.fio:4:1: hipri: ", "requires io_uring"]);
     refuses("ioengine=libaio\nhipri", &["fio's libaio engine does not have this option"]);
 }
 
