@@ -111,8 +111,8 @@ pub(crate) struct Columns {
     /// Whether reads or writes have their own latency.
     directions: bool,
     discarded: Place,
-    /// Rates and amounts of the same data.
-    amounts: Vec<(Place, Place)>,
+    /// Columns of a rate and of the amount of the same data, and the factor to our unit.
+    amounts: Vec<(usize, usize, f64)>,
 }
 
 impl Columns {
@@ -130,10 +130,10 @@ impl Columns {
         let directions = of("read.latency_ns").or(of("write.latency_ns")).is_some();
         let (figures, discarded) = (Interval::FIGURES.map(of), place(DISCARDED));
         let index = |key: &str| names.iter().position(|name| name == key);
-        let pair = |(rate, amount, unit): (&str, &str, f64)| {
-            Some((Some((index(rate)?, unit)), Some((index(amount)?, unit))))
-        };
-        let amounts = AMOUNTS.into_iter().filter_map(pair).collect();
+        let amounts = AMOUNTS.into_iter();
+        let amounts =
+            amounts.filter_map(|(rate, amount, unit)| Some((index(rate)?, index(amount)?, unit)));
+        let amounts = amounts.collect();
         Self { names, figures, directions, discarded, amounts }
     }
 
@@ -144,9 +144,9 @@ impl Columns {
     /// Length of the report in seconds from the fields of a row: an amount divided by its rate. `None`
     /// without a pair of sufficient precision.
     pub(crate) fn length_s(&self, field: impl Fn(usize) -> Option<Field>) -> Option<Reading> {
-        let reading = |place: Place| reading(place, &field).filter(|it| it.value > 0.0);
-        let lengths = self.amounts.iter().filter_map(|(rate, amount)| {
-            let (rate, amount) = (reading(*rate)?, reading(*amount)?);
+        let lengths = self.amounts.iter().filter_map(|(rate, amount, unit)| {
+            let of = |index| reading((index, *unit), &field).filter(|it| it.value > 0.0);
+            let (rate, amount) = (of(*rate)?, of(*amount)?);
             let error = (rate.step / rate.value + amount.step / amount.value) / 2.0;
             let value = amount.value / rate.value;
             (error <= LENGTH_ERROR).then_some(Reading { value, step: 2.0 * error * value })
@@ -161,7 +161,7 @@ impl Columns {
         device: &str,
         field: impl Fn(usize) -> Option<Field>,
     ) -> (Interval, Option<f64>) {
-        let reading = |place: Place| reading(place, &field);
+        let reading = |place: Place| reading(place?, &field);
         let mut interval = Interval { device: device.to_owned(), ..Interval::default() };
         for (figure, place) in interval.figures_mut().zip(self.figures) {
             *figure = reading(place).map(Figure::from);
@@ -178,8 +178,10 @@ impl Columns {
 }
 
 /// The number at a place, in our unit.
-fn reading(place: Place, field: impl Fn(usize) -> Option<Field>) -> Option<Reading> {
-    let (index, factor) = place?;
+fn reading(
+    (index, factor): (usize, f64),
+    field: impl Fn(usize) -> Option<Field>,
+) -> Option<Reading> {
     let Field { reading, unit } = field(index)?;
     Some(reading.times(unit.unwrap_or(factor)))
 }
