@@ -12,10 +12,6 @@ use std::sync::Arc;
 /// Largest relative difference of sizes, because of partitions, units and reserved blocks.
 const SIZE_DIFFERS: f64 = 0.05;
 
-/// Relative half-width of an interval from which a device was unsteady: a rate uncertain by a
-/// factor of 1.5 expects too little of a device.
-const UNSTEADY: f64 = 0.4;
-
 /// Relation of a profile to a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fit {
@@ -78,17 +74,10 @@ pub(super) fn best_fit<'a>(
     let rank = |fitted: &Arc<FittedProfile>| {
         let profile = fitted.profile();
         let rank = fit(device, profile, false).rank()?;
-        Some((rank, !Finding::none_invalid(&profile.findings), is_unsteady(profile)))
+        Some((rank, !Finding::none_invalid(&profile.findings), fitted.is_unsteady()))
     };
     let ranked = profiles.iter().rev().filter_map(|fitted| Some((rank(fitted)?, fitted)));
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, fitted)| fitted)
-}
-
-/// Whether the device was unsteady when the profile was made. A short check visits each cell once
-/// and cannot show unsteadiness, but it has wide intervals.
-fn is_unsteady(profile: &Profile) -> bool {
-    let widths = profile.cells.iter().map(|cell| cell.rerun_iops.relative_half_width());
-    stats::median(widths.collect()) > UNSTEADY
 }
 
 /// Why the newest profile of a device is not the `used` one, and what to do; `None` if it is, or if
@@ -100,9 +89,10 @@ pub(super) fn unused(
     (used, in_use): (Option<&str>, &[String]),
     chosen: bool,
 ) -> Option<String> {
-    let latest_first = profiles.iter().rev().map(|fitted| fitted.profile());
-    let mut newer = latest_first.take_while(|profile| used != Some(profile.id.as_str()));
-    newer.find_map(|profile| {
+    let is_used = |fitted: &Arc<FittedProfile>| used == Some(fitted.profile().id.as_str());
+    let mut newer = profiles.iter().rev().take_while(|fitted| !is_used(fitted));
+    newer.find_map(|fitted| {
+        let profile = fitted.profile();
         let id = short_id(&profile.id);
         let is_missing = || (chosen || concerns(device, profile)) && !in_use.contains(&profile.id);
         let (why, action) = match fit(device, profile, chosen) {
@@ -119,7 +109,7 @@ pub(super) fn unused(
                     Some(finding) => {
                         format!("is newer but invalid: {}", finding.claim.trim_end_matches('.'))
                     }
-                    None if is_unsteady(profile) => {
+                    None if fitted.is_unsteady() => {
                         "is newer, but the device was unsteady when it was made".to_owned()
                     }
                     None => return None,
