@@ -168,6 +168,11 @@ pub(crate) struct Judged<'a> {
 pub(crate) const AT_CAP: f64 = 0.95;
 
 impl Segment<'_> {
+    /// The text for the system that the counters come from.
+    pub(crate) fn by_system(&self, windows: &'static str, other: &'static str) -> &'static str {
+        if self.of_windows { windows } else { other }
+    }
+
     /// The caps of the profile whose rate the counters show, with this load's rate as a share of each.
     pub(crate) fn cap_shares(&self) -> impl Iterator<Item = (f64, &Cap)> {
         let share = |cap: &Cap| Some(self.tally.per_s(cap.op, cap.bytes)? / cap.per_s.value);

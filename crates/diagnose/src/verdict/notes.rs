@@ -141,10 +141,7 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let shares =
         format!("from {} to {}", percent(first.sequential_share), percent(second.sequential_share));
     let rose = times(after / before);
-    let tracer = match to.segment.of_windows {
-        true => "A Windows (ETW) trace",
-        false => "The tracer",
-    };
+    let tracer = to.segment.by_system("A Windows (ETW) trace", "The tracer");
     let claim = if traced {
         format!("Latencies rose {rose} because fewer requests are sequential ({shares}).")
     } else {

@@ -15,15 +15,11 @@ const PUBLISHED: f64 = 5.0;
 
 /// How to find a limit. Windows has neither control groups nor pressure stall information.
 fn decided_by(segment: &Segment<'_>) -> &'static str {
-    match segment.of_windows {
-        true => {
-            "Look for a limit at that rate (provider, hypervisor), or run a trial at another rate."
-        }
-        false => {
-            "Look for a limit at that rate (provider, control group), check pressure stall \
-             information, or run a trial at another rate."
-        }
-    }
+    segment.by_system(
+        "Look for a limit at that rate (provider, hypervisor), or run a trial at another rate.",
+        "Look for a limit at that rate (provider, control group), check pressure stall \
+             information, or run a trial at another rate.",
+    )
 }
 
 /// A slow device that always has a request and runs at a constant rate.
@@ -155,16 +151,12 @@ pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     if one.constant.is_some() && other.constant.is_none() && facts.segment.never_empties() {
         let because =
             format!("{} A limit on this operation alone would explain that.", one.because());
-        let decided_by = match facts.segment.of_windows {
-            true => {
-                "Look for a limit on that operation (provider, hypervisor), or run a trial at \
-                 another rate."
-            }
-            false => {
-                "Look for a limit on that operation (provider, control group), or run a trial at \
-                 another rate."
-            }
-        };
+        let decided_by = facts.segment.by_system(
+            "Look for a limit on that operation (provider, hypervisor), or run a trial at \
+                 another rate.",
+            "Look for a limit on that operation (provider, control group), or run a trial at \
+                 another rate.",
+        );
         let (doubt, all) = (Doubt::OneOperationConstant, facts.states.all());
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
     }

@@ -247,9 +247,9 @@ pub(super) fn more_sequential(facts: &Facts<'_, '_>) -> Option<Explanation> {
         times(measure.most)
     );
     let (doubt, not_slow) = (Doubt::SequentialUnknown, facts.states.not_slow());
-    let decided_by = match segment.of_windows {
-        true => "Take a Windows (ETW) trace: it shows the positions of the requests.",
-        false => "Run watch as root: the tracer shows the share of sequential requests.",
-    };
+    let decided_by = segment.by_system(
+        "Take a Windows (ETW) trace: it shows the positions of the requests.",
+        "Run watch as root: the tracer shows the share of sequential requests.",
+    );
     Some(Explanation::beside(Verdict::Slow, doubt, not_slow, because, decided_by))
 }

@@ -18,13 +18,11 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
     let ratio = slowest.own_ns / slowest.sibling_ns;
     let weight = SIBLINGS * if ratio < CLEAR { 1.0 } else { PROOF };
-    let decided_by = match facts.segment.of_windows {
-        true => "Run a trial on each member.",
-        false => {
-            "Run as root: the tracer shows the share of sequential requests. Or run a trial on \
-             each member."
-        }
-    };
+    let decided_by = facts.segment.by_system(
+        "Run a trial on each member.",
+        "Run as root: the tracer shows the share of sequential requests. Or run a trial on \
+             each member.",
+    );
     found.push(
         Explanation::weighed(
             Verdict::Slow,
@@ -46,16 +44,12 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     found.extend(super::hidden::below_of(facts, weight));
     if let Some(pin) = facts.segment.pin() {
         let because = format!("{}, as behind a cap.", pin.same());
-        let decided_by = match facts.segment.of_windows {
-            true => {
-                "Look for a limit at that rate (provider, hypervisor), or run a trial on this \
-                 member alone at another rate."
-            }
-            false => {
-                "Look for a limit at that rate (provider, control group), or run a trial on this \
-                 member alone at another rate."
-            }
-        };
+        let decided_by = facts.segment.by_system(
+            "Look for a limit at that rate (provider, hypervisor), or run a trial on this \
+                 member alone at another rate.",
+            "Look for a limit at that rate (provider, control group), or run a trial on this \
+                 member alone at another rate.",
+        );
         let doubt = Doubt::ConstantRateSlow;
         found.push(Explanation::beside(Verdict::Capped, doubt, weight, because, decided_by));
     }

@@ -22,16 +22,16 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     } else if count < REQUESTS_MIN {
         format!("{count:.0} requests are too few for a verdict (at least 50).")
     } else if tally.latency_ns().is_none() {
-        let how = match facts.segment.of_windows {
-            true => "record the counters Avg. Disk sec/Read and Avg. Disk sec/Write",
-            false => "iostat prints them with -x, as in `iostat -x -t 1 60`",
-        };
+        let how = facts.segment.by_system(
+            "record the counters Avg. Disk sec/Read and Avg. Disk sec/Write",
+            "iostat prints them with -x, as in `iostat -x -t 1 60`",
+        );
         format!("The source has no latencies; {how}.")
     } else if tally.all.request_bytes().is_none() && facts.segment.best_look().is_none() {
-        let how = match facts.segment.of_windows {
-            true => ": record the counters Disk Read Bytes/sec and Disk Write Bytes/sec too",
-            false => "",
-        };
+        let how = facts.segment.by_system(
+            ": record the counters Disk Read Bytes/sec and Disk Write Bytes/sec too",
+            "",
+        );
         format!("The source has no bytes, so the size of the requests is unknown{how}.")
     } else if step > STEP_MAX_REL {
         "The source reports latencies too coarsely for this device.".to_owned()

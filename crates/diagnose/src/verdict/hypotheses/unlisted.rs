@@ -41,15 +41,11 @@ pub(in crate::verdict) fn unlisted(
         ),
         None => "The cause may be something that halfpower does not look for.".to_owned(),
     };
-    let decided_by = match facts.segment.of_windows {
-        true => {
-            "Run `halfpower check` on the quiet device, and take a Windows (ETW) trace while it is \
-             slow."
-        }
-        false => {
-            "Run `halfpower check` on the quiet device, and the tracer (as root) while it is slow."
-        }
-    };
+    let decided_by = facts.segment.by_system(
+        "Run `halfpower check` on the quiet device, and take a Windows (ETW) trace while it is \
+             slow.",
+        "Run `halfpower check` on the quiet device, and the tracer (as root) while it is slow.",
+    );
     (weight > 0.0).then(|| {
         let doubt = Doubt::Unlisted;
         Explanation::weighed(Verdict::NotEnoughEvidence, doubt, weight, because, decided_by)

@@ -48,15 +48,11 @@ pub(super) fn perhaps_no_program_waits(facts: &Facts<'_, '_>) -> Option<Explanat
     }
     let claim = "Only writes are in flight. They may be write-back from the page cache, for which \
                  no program waits; this source does not show that.";
-    let decided_by = match segment.of_windows {
-        true => {
-            "Record the counter Cache\\Lazy Write Pages/sec too, or measure latency in the program."
-        }
-        false => {
-            "Check the pages under write-back (Writeback in /proc/meminfo), or measure latency in \
-             the program."
-        }
-    };
+    let decided_by = segment.by_system(
+        "Record the counter Cache\\Lazy Write Pages/sec too, or measure latency in the program.",
+        "Check the pages under write-back (Writeback in /proc/meminfo), or measure latency in \
+             the program.",
+    );
     let (fine, over) = (facts.states.name_of_fine(), facts.states.overloaded());
     Some(Explanation::weighed(fine, Doubt::WriteBack, MORE_OFTEN * over, claim, decided_by))
 }

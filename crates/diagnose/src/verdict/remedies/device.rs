@@ -38,18 +38,14 @@ pub(super) static ROWS: [Row; 14] = [
             "compare latencies: the volume's should fall to that of its devices",
         ],
         ..row(Strategy::Restore, &[CauseCode::VolumeHolds], Fixes::Device, |case| {
-            let action = match case.segment.of_windows {
-                true => {
-                    "Find out what delays requests between the volume and its disk: encryption \
+            let action = case.segment.by_system(
+                "Find out what delays requests between the volume and its disk: encryption \
                      (`manage-bde -status`), a virus scanner or another filter driver (`fltmc`), a \
-                     shadow copy (`vssadmin list shadows`)."
-                }
-                false => {
-                    "Find out what the volume does to requests (`dmsetup table`, `dmsetup status`, \
+                     shadow copy (`vssadmin list shadows`).",
+                "Find out what the volume does to requests (`dmsetup table`, `dmsetup status`, \
                      /proc/mdstat): encryption on saturated CPUs, a thin pool or snapshot that \
-                     copies, a cache, a rebuild, a path failover, a delay."
-                }
-            };
+                     copies, a cache, a rebuild, a path failover, a delay.",
+            );
             Some((action.to_owned(), None))
         })
     },
@@ -111,18 +107,14 @@ pub(super) static ROWS: [Row; 14] = [
              grow",
         ],
         ..row(Strategy::Restore, &[CauseCode::SlowestMember], Fixes::Device, |case| {
-            let action = match case.segment.of_windows {
-                true => {
-                    "Find out why this member is slower than its siblings: check the system log, \
+            let action = case.segment.by_system(
+                "Find out why this member is slower than its siblings: check the system log, \
                      SMART, a provider's limit on this member alone, or its path. If the member \
-                     itself is slow, replace it."
-                }
-                false => {
-                    "Find out why this member is slower than its siblings: check the system log, \
+                     itself is slow, replace it.",
+                "Find out why this member is slower than its siblings: check the system log, \
                      SMART, a limit on this member alone (control group, provider), its path, or \
-                     the device that holds its file. If the member itself is slow, replace it."
-                }
-            };
+                     the device that holds its file. If the member itself is slow, replace it.",
+            );
             Some((action.to_owned(), None))
         })
     },

@@ -181,16 +181,12 @@ pub(super) static ROWS: [Row; 15] = [
             let totals = &case.segment.tally;
             let splits = totals.split_share()?;
             let whole = (totals.all.request_bytes()? * (1.0 + splits)).round() as u64;
-            let action = match case.segment.of_windows {
-                true => {
-                    "Defragment the files that are read sequentially (`defrag`); `halfpower run \
-                     FILE` counts a file's extents."
-                }
-                false => {
-                    "Defragment the files that are read sequentially (filefrag and e4defrag, \
-                     xfs_fsr); `halfpower run FILE` counts a file's extents."
-                }
-            };
+            let action = case.segment.by_system(
+                "Defragment the files that are read sequentially (`defrag`); `halfpower run \
+                     FILE` counts a file's extents.",
+                "Defragment the files that are read sequentially (filefrag and e4defrag, \
+                     xfs_fsr); `halfpower run FILE` counts a file's extents.",
+            );
             Some((action.to_owned(), Some(Change::RequestBytes(whole))))
         })
     },
@@ -230,7 +226,7 @@ pub(super) static ROWS: [Row; 15] = [
             "count extents: new files should have fewer than old ones",
         ],
         ..row(Strategy::Preallocation, &[CauseCode::SplitRequests], Fixes::Load, |case| {
-            let call = if case.segment.of_windows { "SetEndOfFile" } else { "fallocate" };
+            let call = case.segment.by_system("SetEndOfFile", "fallocate");
             let action = format!(
                 "Allocate files at their full size before filling them ({call}), so that they do \
                  not fragment."
@@ -240,13 +236,11 @@ pub(super) static ROWS: [Row; 15] = [
     },
     row(Strategy::DirectIo, &[CauseCode::Bursts], Fixes::Load, |case| {
         let writes = 1.0 - case.segment.tally.read_share().unwrap_or(1.0);
-        let action = match case.segment.of_windows {
-            true => "Spread writes evenly, or use unbuffered I/O for the writer.",
-            false => {
-                "Spread writes evenly: smaller vm.dirty_background_bytes, or direct I/O for the \
-                 writer."
-            }
-        };
+        let action = case.segment.by_system(
+            "Spread writes evenly, or use unbuffered I/O for the writer.",
+            "Spread writes evenly: smaller vm.dirty_background_bytes, or direct I/O for the \
+                 writer.",
+        );
         (writes >= 0.5).then(|| (action.to_owned(), Some(Change::Independent)))
     }),
     row(Strategy::MoveNeighbour, &[CauseCode::Neighbour], Fixes::Load, |case| {
