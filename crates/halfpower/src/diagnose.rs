@@ -69,7 +69,8 @@ pub(crate) struct DiagnoseArgs {
     /// last); recording files of one machine; or sim:NAME [default: all disks].
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
-    /// Profile to compare with: an id, its beginning or end, or last [default: the saved one that fits].
+    /// Profile to compare with: an id, its beginning or end, or last [default: the saved profile
+    /// that matches].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
     /// How long to watch, or to simulate.
@@ -92,14 +93,14 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
     pub(crate) seed: u64,
     /// Trace of the disk's requests (`record --trace-io`, fio, blkparse, DiskSim), to predict how
-    /// many reads more memory would serve.
+    /// many reads additional memory would serve.
     #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording)]
     pub(crate) recorded: Option<Replay>,
     /// Print a Markdown ticket for another team: time, device, evidence, excluded causes, cost to
     /// users, and commands that reproduce it.
     #[arg(long, help_heading = "Results", conflicts_with = "json")]
     pub(crate) for_ticket: bool,
-    /// Write both splits of the latency, interval by interval, to a CSV file.
+    /// Write load, latency, and service and queue latency of each interval to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]

@@ -39,7 +39,7 @@ pub(crate) struct ExportArgs {
     /// Folder for the tables; created if missing.
     #[arg(long, value_name = "DIR", required = true)]
     csv: PathBuf,
-    /// Print what was written as JSON.
+    /// Print the list of written files as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -18,8 +18,8 @@ pub(crate) struct HostArgs {
     /// machine's name and number.
     #[arg(long, value_name = "HOST,...", help_heading = "Several machines")]
     pub(crate) hosts: Option<String>,
-    /// Command that starts the agent of a host, without a shell [default: ssh -o BatchMode=yes ...
-    /// {host} halfpower agent].
+    /// Command that starts the agent of a host; it is not run by a shell [default: ssh -o
+    /// BatchMode=yes ... {host} halfpower agent].
     #[arg(long, value_name = "WORDS", requires = "hosts", help_heading = "Several machines")]
     launch: Option<String>,
     /// Whether the machines share one target (shared) or each has its own (own) [default: detected

@@ -46,13 +46,13 @@ pub(crate) struct LimitsArgs {
     /// memory, file-cache, throttle, network, bus, link, device. Can be repeated.
     #[arg(long, value_name = "NAME=RATE", value_parser = Stated::parse)]
     pap: Vec<Stated>,
-    /// Time for the trials [default: 30s; 180s of virtual time].
+    /// Time for the trials [default: 30s; on a simulated target, 180s of virtual time].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
     /// Size of the test file [default: 512 MiB].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
-    /// Measure the device's own limits now, even if a profile of it is saved.
+    /// Measure the device's own limits now, even if a saved profile contains them.
     #[arg(long)]
     fresh: bool,
     /// Do not measure writes. In a directory, the test file is still written.

@@ -44,14 +44,14 @@ use std::sync::atomic::Ordering;
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     observing: ObservingArgs,
-    /// Duration [default: 1m].
+    /// How long to record [default: 1m].
     #[arg(long = "for", value_name = "TIME")]
     length: Option<Nanos>,
     /// Also write the observation as JSON to a file.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Results")]
     output: Option<PathBuf>,
-    /// Record each request to the named disks in this file, instead of counters, for run
-    /// --replay. Needs root.
+    /// Record each request to the named disks, instead of counters, in this file for run --replay.
+    /// Needs root.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "interval", "trace", "all"])]
     trace_io: Option<PathBuf>,
     /// Record only requests of processes with this name (as ps -o comm prints it). This excludes

@@ -49,25 +49,26 @@ pub(crate) struct SweepArgs {
     /// Print the trials as a script of `halfpower run` lines and run nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Run the missing trials of an experiment: its id, its beginning or end, or "last".
+    /// Run the missing trials of the experiment with this id, its beginning or end, or "last".
     #[arg(long, value_name = "ID", conflicts_with_all = ["design", "show", "dry_run", "no_save"])]
     resume: Option<String>,
     /// Number of runs of each combination [default: the design's, usually 3].
     #[arg(long, value_name = "N", help_heading = "Design")]
     blocks: Option<u32>,
-    /// Use a named set of constants of the design: paper uses the run times of the publication.
+    /// Use this named set of the design's constants; paper is the set with the run times of the
+    /// publication.
     #[arg(long, value_name = "NAME", help_heading = "Design")]
     protocol: Option<String>,
     /// Set the levels of an axis (bs=4k,64k) or a constant (numjobs=2). Can be repeated.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
     set: Vec<String>,
-    /// Size of the test file, or of the area: --set size=SIZE.
+    /// Size of the test file, or of the area; the same as --set size=SIZE.
     #[arg(long, value_name = "SIZE", help_heading = "Design")]
     size: Option<String>,
-    /// Measured time of a trial, or its maximum: --set runtime=TIME.
+    /// Measured time of a trial, or its maximum; the same as --set runtime=TIME.
     #[arg(long, value_name = "TIME", help_heading = "Design")]
     runtime: Option<String>,
-    /// A note that is saved with the experiment and printed by --dry-run.
+    /// Note to save with the experiment; --dry-run prints it, too.
     #[arg(
         long,
         value_name = "TEXT",
