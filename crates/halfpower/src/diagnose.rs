@@ -184,8 +184,8 @@ fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Res
         ([disk], 1) => disk.reuse = replay::reuse(recorded),
         (several, of) => {
             let text = format!(
-                "--recorded contains the requests of {}, but the observation covers {}; record \
-                 and name the same single disk",
+                "--recorded contains the requests of {}, but the observation covers {}; trace \
+                 and observe the same single disk",
                 counted(f64::from(of), "device"),
                 counted(several.len() as f64, "disk")
             );

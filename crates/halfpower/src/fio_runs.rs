@@ -213,7 +213,7 @@ fn planned(asked: &FioWords) -> anyhow::Result<Vec<Planned>> {
     }
     if let Some((section, ..)) = jobs().find(|(_, job, _)| job.writes && asked.readonly) {
         return Err(usage(format!(
-            "--readonly: the job {:?} writes; omit one of them",
+            "--readonly: the job {:?} writes; omit the flag or the job",
             section.name
         )));
     }
@@ -252,7 +252,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
     let seed = group.iter().find_map(|(_, job, _)| job.seed);
     for (_, job, _) in &mut group {
         if job.seed.is_some() && job.seed != seed {
-            job.notes.push("randseed: concurrent jobs all use the seed of the first".to_owned());
+            job.notes.push("randseed: concurrent jobs use the seed of the first job".to_owned());
         }
     }
     let several = group.len() > 1;

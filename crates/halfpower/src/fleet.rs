@@ -142,7 +142,7 @@ pub(crate) fn diagnose(
         ),
         (
             devices.ambiguous,
-            "several series have this instance and device but different other labels: query a \
+            "several series have this instance and device, but differ in other labels: query a \
              server that scrapes only one cluster",
         ),
     ];

@@ -263,7 +263,7 @@ pub(crate) fn sequential(text: &str) -> Result<Sequential, String> {
 impl PredictArgs {
     /// The load before any change.
     pub(crate) fn stated(&self) -> anyhow::Result<Setup> {
-        let unsaid = || usage("set the load before the change, with --rate-iops or --iodepth");
+        let unsaid = || usage("name the load before the change: --rate-iops or --iodepth");
         Ok(Setup::new(self.mix()?, self.offered().ok_or_else(unsaid)?))
     }
 
@@ -327,7 +327,7 @@ impl PredictArgs {
         changes.extend(depths.iter().copied().map(Change::Depth));
         for size in sizes {
             let [one] = size.0.as_slice() else {
-                return Err(usage("as a change, --bs takes one size"));
+                return Err(usage("a change of --bs must be one size"));
             };
             changes.push(Change::RequestBytes(one.bytes.0));
         }

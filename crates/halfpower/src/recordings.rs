@@ -132,10 +132,10 @@ fn saved(id: &str, store: &Store) -> anyhow::Result<Observation> {
         SavedDocument::Diagnosis(it)
             if store.document::<Observation>(&it.observation_id).is_ok() =>
         {
-            format!("its observation is {}; name that", it.observation_id)
+            format!("name its observation, {}", it.observation_id)
         }
         SavedDocument::Diagnosis(it) => {
-            format!("its recording ({}) is not saved; name the file again", it.source)
+            format!("name its file ({}) again, because the recording is not saved", it.source)
         }
         _ => "name an observation, a recording or a device".to_owned(),
     };

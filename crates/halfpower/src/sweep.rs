@@ -162,7 +162,7 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let mut experiment = opened.experiment(&design, names, seed, note);
     experiment.clients = opener.clients();
     if arguments.hosts.given() && arguments.dry_run {
-        return Err(usage("--hosts does not work with --dry-run; run that on one machine"));
+        return Err(usage("--dry-run works only without --hosts; omit one of the flags"));
     }
     if arguments.dry_run {
         return output::print(&script(&experiment, &opened, &left_out));

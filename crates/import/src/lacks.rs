@@ -121,7 +121,7 @@ pub(crate) fn findings(
                 need.name, need.lost
             );
             let finding = Finding::note(FindingCode::FiguresMissing, claim, "");
-            let finding = finding.with("intervals without it", without, "");
+            let finding = finding.with("intervals without this value", without, "");
             findings.push(finding.with("intervals", count, ""));
         }
     }

@@ -39,7 +39,7 @@ pub(crate) fn without_short_queues(observation: &mut Observation) -> Vec<Finding
         let claim = format!(
             "the queue depth of {} is wrong and is ignored: the source reports at most \
              {printed:.2}, but the rate times the latency is at least {explained:.2} (Little's \
-             law); the queue depth is computed from these",
+             law); halfpower uses that product",
             device.name
         );
         short.push(device.name.clone());
