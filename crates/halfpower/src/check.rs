@@ -63,8 +63,8 @@ pub(crate) struct CheckArgs {
     /// Directory (for temporary test files), file or block device (both only read), or sim:NAME.
     #[arg(default_value = ".")]
     target: String,
-    /// Measuring time, at least 5s, without the time to write the test files [default: 60s; with
-    /// --for-diagnosis 10m, or unlimited on a simulated target].
+    /// Measuring time, at least 5s; writing the test files takes additional time [default: 60s;
+    /// with --for-diagnosis 10m, or unlimited on a simulated target].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
     /// Also measure what predictions need: latency by queue depth and request size, read/write
@@ -82,12 +82,12 @@ pub(crate) struct CheckArgs {
     /// Do not measure writes. In a directory, the test files are still written.
     #[arg(long)]
     no_write: bool,
-    /// Total size of the test files, or of the measured area [default: test files: a tenth of the
-    /// free space, 256 MiB to 2 GiB; otherwise the whole file or device].
+    /// Total size of the test files, or of the measured area [default: a tenth of the free space,
+    /// 256 MiB to 2 GiB, for test files; otherwise the whole file or device].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
-    /// Also measure this file on the disk, read only; can be repeated. Files on one disk differ in
-    /// speed.
+    /// Also measure this file on the same disk, without writing to it; can be repeated. Files on
+    /// one disk differ in speed.
     #[arg(long, value_name = "PATH", conflicts_with = "hosts")]
     file: Vec<String>,
     #[command(flatten)]

@@ -23,7 +23,7 @@ pub(crate) struct Cli {
 pub(crate) enum Verb {
     /// Measure a disk in a minute: IOPS, latency, and the best queue depth.
     Check(crate::check::CheckArgs),
-    /// Run one load: fio's flags, job files and command lines.
+    /// Run one load, with fio's flags, job files or command lines.
     Run(Box<crate::run_args::RunArgs>),
     /// Find what differs between two results.
     Compare(crate::compare::CompareArgs),
@@ -51,7 +51,7 @@ pub(crate) enum Verb {
     Explain(crate::explain::ExplainArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
-    /// Print the manual page, or write all of them.
+    /// Print the manual page, or write all manual pages.
     Man(ManArgs),
     /// Run an experiment in randomised blocks; it can be resumed.
     Sweep(Box<crate::sweep::SweepArgs>),

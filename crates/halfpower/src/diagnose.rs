@@ -78,8 +78,8 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) length: Nanos,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
-    /// Do not issue test reads. By default, halfpower reads a device without a profile for 5 s: 4
-    /// KiB at QD 1, at most 20 reads per second and at most 1 % of the device's time.
+    /// Do not issue test reads. By default, halfpower reads for 5 s from each device that has no
+    /// profile: 4 KiB at QD 1, at most 20 reads per second and at most 1 % of the device's time.
     #[arg(long)]
     pub(crate) no_probe: bool,
     /// Load on a simulated device, KEY=VALUE ...; can be repeated.
@@ -100,7 +100,7 @@ pub(crate) struct DiagnoseArgs {
     /// users, and commands that reproduce it.
     #[arg(long, help_heading = "Results", conflicts_with = "json")]
     pub(crate) for_ticket: bool,
-    /// Write load, latency, and service and queue latency of each interval to a CSV file.
+    /// Write the load, latency, service latency and queue latency of each interval to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]

@@ -52,7 +52,7 @@ pub(crate) struct SamplingArgs {
     #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true,
         default_missing_value = "yes", hide_possible_values = true, value_parser = BoolishValueParser::new())]
     pub(crate) trace: Option<bool>,
-    /// Do not count requests and fsyncs per process (which needs root).
+    /// Do not count requests and fsyncs per process. Counting them needs root.
     #[arg(long)]
     pub(crate) no_processes: bool,
     /// Mount point of procfs, if not /proc. In a container, name the host's procfs.

@@ -57,8 +57,8 @@ const LOGS: &[(&str, LogKind)] =
     overhead = \"0.1ms\"       # controller and bus, if known"
 )]
 pub(crate) struct PredictArgs {
-    /// A saved profile (id, its beginning or end, or last), or a recording whose load is used: an
-    /// id, a file of any tool, or "observed" for the newest.
+    /// A saved profile (an id, its beginning or end, or last), or a recording to take the load
+    /// from: an id, a file of any tool, or "observed" for the newest recording.
     #[arg(value_name = "PROFILE|RECORDING", conflicts_with = "spec")]
     pub(crate) source: Option<String>,
     #[command(flatten, next_help_heading = "Load")]
@@ -234,7 +234,7 @@ pub(crate) struct ChangeArgs {
     /// Spread bursts: requests then arrive independently of each other.
     #[arg(long, help_heading = "Changes")]
     independent: bool,
-    /// Balance the load of an observation over its devices.
+    /// Balance the recorded load over the recorded devices.
     #[arg(long, help_heading = "Changes")]
     pub(crate) balance: bool,
     /// Count the extents of a file, as evidence for --sequential.

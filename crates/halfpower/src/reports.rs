@@ -28,7 +28,7 @@ const DEFAULT_PAGE: &str = "report.html";
     halfpower predict last --rate-iops 300 --json | halfpower report -\n\n\
     WHAT can also be the --json output of any other command.")]
 pub(crate) struct ReportArgs {
-    /// Ids of documents, their beginnings or ends, "last", JSON files of documents, or - for standard input.
+    /// Documents: ids, beginnings or ends of ids, "last", JSON files, or - for standard input.
     #[arg(required = true, value_name = "WHAT")]
     pub(crate) what: Vec<String>,
     /// Write an HTML page that needs no network to this file [default: report.html, unless another

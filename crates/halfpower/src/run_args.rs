@@ -85,8 +85,8 @@ pub(crate) struct RunArgs {
     /// Files that supplied the command line, such as fio's job files.
     #[arg(skip)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Directory (for a temporary test file), file, block device, or sim:NAME. Each of several
-    /// targets gets the same number of jobs.
+    /// Directory (for a temporary test file), file, block device, or sim:NAME. Without --raid, each
+    /// of several targets gets the same number of jobs.
     #[arg(required_unless_present_any = ["list_sim", "show_sim"], value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// List the simulated devices with their keys, units and defaults, and run nothing.
@@ -155,9 +155,9 @@ impl RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// Direction and order: read, write, rw, trim (sequential), randread, randwrite, randrw,
-    /// randtrim (a trim punches a hole in a file, or discards blocks of a device) [default:
-    /// randread].
+    /// Direction and order: read, write, rw, trim (these four are sequential), randread, randwrite,
+    /// randrw, randtrim [default: randread]. A trim punches a hole in a file, or discards blocks of
+    /// a device.
     #[arg(long, value_parser = choice(RWS), value_name = "KIND",
         alias = "readwrite")]
     pub(crate) rw: Option<Rw>,
@@ -184,8 +184,8 @@ pub(crate) struct LoadArgs {
     /// Exponent of --pattern zipf, 0.001 to 10 [default: 1.2].
     #[arg(long, value_name = "NUMBER", value_parser = thousandths)]
     pub(crate) zipf_theta: Option<u32>,
-    /// Size of the popular area of --pattern hot, which starts the whole area [default: a fifth of
-    /// the whole area].
+    /// Size of the popular area of --pattern hot, at the start of the whole area [default: a fifth
+    /// of the whole area].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) hot_size: Option<Bytes>,
     /// Share of the requests that go to the popular area [default: 80%].
@@ -267,11 +267,11 @@ pub(crate) struct ArrivalArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
-    /// Size of the test file, or of the area in each file or device [default: test file: a tenth of
-    /// the free space, 256 MiB to 2 GiB; otherwise the whole file or device].
+    /// Size of the test file, or of the area in each file or device [default: a tenth of the free
+    /// space, 256 MiB to 2 GiB, for a test file; otherwise the whole file or device].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) size: Option<Bytes>,
-    /// Start of the area.
+    /// Start of the area in each file or device.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) offset: Bytes,
     /// Distance between the starts of the jobs' areas, each --size long; with 0, all jobs use the
@@ -285,7 +285,7 @@ pub(crate) struct PlaceArgs {
     /// Chunk size of --raid: contiguous bytes on one target [default: 64k].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) chunk: Option<Bytes>,
-    /// Index (from 0) of the failed target of --raid 1 or 5: it gets no reads and no writes.
+    /// Index (from 0) of the failed target of --raid 1 or 5, which gets no reads and no writes.
     #[arg(long, value_name = "N")]
     pub(crate) failed: Option<u32>,
     /// Rebuild the failed target from the others while the load runs, at this rate in bytes per
@@ -298,10 +298,10 @@ pub(crate) struct PlaceArgs {
     /// iocp].
     #[arg(long, value_name = "ENGINE", value_parser = engine)]
     pub(crate) ioengine: Option<EngineName>,
-    /// io_uring: poll for completions.
+    /// With io_uring, poll for completions.
     #[arg(long)]
     pub(crate) hipri: bool,
-    /// io_uring: a kernel thread polls for submissions.
+    /// With io_uring, let a kernel thread poll for submissions.
     #[arg(long, alias = "sqthread_poll")]
     pub(crate) sqthread_poll: bool,
     /// Use huge pages for the buffers. Large requests then have few memory segments, so the kernel
@@ -322,8 +322,8 @@ pub(crate) struct PlaceArgs {
     #[arg(long, value_name = "HOW", default_value = "none",
         value_parser = one_of(&DropCache::ALL, DropCache::name))]
     pub(crate) drop_cache: DropCache,
-    /// Before the run, write the area twice, then repeat until the device is steady, as SNIA
-    /// specifies.
+    /// Before the run, write the area twice, then in further rounds until the device is steady
+    /// (SNIA test specification).
     #[arg(long)]
     pub(crate) precondition: bool,
 }
@@ -347,7 +347,8 @@ pub(crate) struct StopArgs {
     /// --hosts, the rate is the total of all machines.
     #[arg(long, value_name = "PERCENT", value_parser = ppm)]
     pub(crate) until_precision: Option<u32>,
-    /// Do not exclude the start of the run from the result if its rate differs from the rest.
+    /// Include the start of the run in the result. By default, halfpower excludes a start that
+    /// differs from the rest.
     #[arg(long)]
     pub(crate) keep_warm_up: bool,
     /// End the run after this time without a completion [default: 30s].
@@ -357,7 +358,7 @@ pub(crate) struct StopArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
-    /// Share of each written block that is zeros [default: 0, which cannot be compressed].
+    /// Share of each written block that is zeros [default: 0; such blocks cannot be compressed].
     #[arg(long, value_name = "PERCENT", value_parser = percent,
         alias = "buffer_compress_percentage")]
     pub(crate) compressible: Option<u8>,
@@ -389,7 +390,7 @@ pub(crate) struct JobsArgs {
     #[arg(long, value_name = "LIST", value_parser = processors, alias = "cpus_allowed")]
     pub(crate) processors: Option<Processors>,
     /// Put the job's threads into the control group of this directory, as in
-    /// /sys/fs/cgroup/blkio/slow. With cgroup v2 it must be a threaded group. With --hosts, each
+    /// /sys/fs/cgroup/blkio/slow. With cgroup v2, the group must be threaded. With --hosts, each
     /// machine uses its own group.
     #[arg(long, value_name = "DIR")]
     pub(crate) cgroup: Option<String>,
@@ -413,10 +414,10 @@ fn beside(text: &str) -> Result<BesideRun, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// Replay the requests of a trace instead of random ones: fio's iolog (version 2 or 3), text of
-    /// blkparse, an ASCII trace of DiskSim, CSV of MSR Cambridge and others. FILE,times=us sets the
-    /// unit of its times. By default, requests are issued at their recorded times; --iodepth is the
-    /// maximum in flight, and --passes repeats the trace.
+    /// Replay a trace instead of random requests: fio's iolog (version 2 or 3), text of blkparse,
+    /// an ASCII trace of DiskSim, CSV of MSR Cambridge and others. FILE,times=us sets the unit of
+    /// the recorded times. By default, requests are issued at their recorded times; --iodepth
+    /// limits the requests in flight, and --passes repeats the trace.
     #[arg(long, value_name = "FILE", value_parser = recording, alias = "read_iolog")]
     pub(crate) replay: Option<Replay>,
     /// Replay speed: 1 (as recorded), 2 (twice as fast), or max (each request starts when another
@@ -468,7 +469,7 @@ fn replay_pace(text: &str) -> Result<ReplayPace, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResultArgs {
-    /// Report rate, latencies and concurrency per interval of this length.
+    /// Report rate, latencies and concurrency for each interval of this length.
     #[arg(long, value_name = "TIME")]
     pub(crate) interval: Option<Nanos>,
     /// Write the intervals to a CSV file.

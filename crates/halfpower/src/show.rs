@@ -24,7 +24,7 @@ use store::{Document, LAST, Store, StoreError};
 pub(crate) struct ShowArgs {
     #[command(subcommand)]
     action: Option<ShowAction>,
-    /// Id of a saved document, its beginning or end; last; a JSON file of documents; or - for
+    /// Saved document: an id, the beginning or end of an id, or last; a JSON file; or - for
     /// standard input.
     #[arg(value_name = "WHAT", default_value = LAST)]
     what: String,

@@ -49,10 +49,10 @@ pub(crate) struct SweepArgs {
     /// Print the trials as a script of `halfpower run` lines and run nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Run the missing trials of the experiment with this id, its beginning or end, or "last".
+    /// Run the missing trials of this experiment: an id, the beginning or end of an id, or "last".
     #[arg(long, value_name = "ID", conflicts_with_all = ["design", "show", "dry_run", "no_save"])]
     resume: Option<String>,
-    /// Number of runs of each combination [default: the design's, usually 3].
+    /// Number of runs of each combination [default: set by the design, usually 3].
     #[arg(long, value_name = "N", help_heading = "Design")]
     blocks: Option<u32>,
     /// Use this named set of the design's constants; paper is the set with the run times of the
@@ -65,7 +65,7 @@ pub(crate) struct SweepArgs {
     /// Size of the test file, or of the area; the same as --set size=SIZE.
     #[arg(long, value_name = "SIZE", help_heading = "Design")]
     size: Option<String>,
-    /// Measured time of a trial, or its maximum; the same as --set runtime=TIME.
+    /// Measured time of a trial, or the maximum time; the same as --set runtime=TIME.
     #[arg(long, value_name = "TIME", help_heading = "Design")]
     runtime: Option<String>,
     /// Note to save with the experiment; --dry-run prints it, too.

@@ -17,7 +17,7 @@ const UNFINISHED: &str = "the validation did not finish";
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Id of the profile, or its beginning; "last" is the newest profile.
+    /// Profile: an id, or the beginning of an id; "last" is the newest profile.
     id: String,
     /// Number of random loads; each is measured twice.
     #[arg(long, value_name = "N", default_value = "12", value_parser = clap::value_parser!(u32).range(1..=1000))]
