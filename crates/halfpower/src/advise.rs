@@ -72,7 +72,7 @@ fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
     }
     let newest = rows.last().map(|row| {
         format!(
-            "; `halfpower advise --for NAME {}` uses the newest of these",
+            "; `halfpower advise --for NAME {}` uses the newest of these profiles",
             record::short_id(&row.id)
         )
     });

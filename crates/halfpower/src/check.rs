@@ -114,7 +114,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     });
     if budget < MIN_BUDGET {
         let least = format_nanos(MIN_BUDGET.0 as f64);
-        let text = format!("--budget must be at least {least}, because the matrix takes that long");
+        let text = format!("--budget must be at least {least}, because a check takes that long");
         return Err(usage(text));
     }
     let seed = session::seed(arguments.results.seed, simulated.is_some());

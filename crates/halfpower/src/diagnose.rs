@@ -212,7 +212,7 @@ fn observations(
         arguments.sampling.check_length(arguments.length)?;
         let [source] = arguments.sources.as_slice() else {
             return Err(usage(
-                "a simulated device cannot be combined with other sources; name one",
+                "a simulated device cannot be combined with other sources; name only the device",
             ));
         };
         return Ok((vec![simulate(source, arguments, stop)?], false, true));

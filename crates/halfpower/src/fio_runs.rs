@@ -305,8 +305,8 @@ fn end_together(group: &mut [Job]) {
         match first.and_then(|first| first.checked_sub(job.delay_ns)).filter(|left| *left > 0) {
             Some(left) => job.end_after(left),
             None if job.exit_all => job.notes.push(
-                "exitall: each job runs until it is finished, because at least one has no time \
-                 limit"
+                "exitall: each job runs until it is finished, because at least one job has no \
+                 time limit"
                     .to_owned(),
             ),
             None => {}

@@ -35,7 +35,7 @@ const PROFILES: usize = 8;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower limits                   memory, cache, link and disk of this folder\n  \
-    halfpower limits /dev/sdb /dev/sdc /dev/sdd   do they fill a controller?\n  \
+    halfpower limits /dev/sdb /dev/sdc /dev/sdd   is the controller the limit?\n  \
     halfpower limits --pap device=3.5GB/s --pap memory=38.4GB/s\n  \
     halfpower limits sim:fireball,disks=4    the same on a simulated machine")]
 pub(crate) struct LimitsArgs {

@@ -75,7 +75,7 @@ pub(crate) fn of_one_operation(observation: &mut Observation) -> Option<Finding>
     }
     let claim = format!(
         "the source reports {kept} but no {lost}: totals are those of the {kept}; not available: \
-         {lost}, and the busy share without them"
+         {lost}, and the busy share of the {kept}"
     );
     let remedy = format!("add the columns of the {lost} to the file, or record again");
     Some(Finding::warning(FindingCode::FiguresMissing, claim, remedy))

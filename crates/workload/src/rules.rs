@@ -262,7 +262,7 @@ impl Spec {
 
     fn check_engine(&self) -> Result<(), BuildError> {
         let uring = self.asked.engine == EngineName::IoUring;
-        let why = "works only with --ioengine io_uring; use that, or omit it";
+        let why = "works only with --ioengine io_uring; use that engine, or omit this flag";
         refuse(self.asked.polled && !uring, "hipri", why)?;
         refuse(self.asked.sqpoll && !uring, "sqthread-poll", why)?;
         let why = "polls the device, but requests through the page cache do not wait for the \

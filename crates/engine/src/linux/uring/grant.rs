@@ -71,7 +71,7 @@ fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
             "omit --sqthread-poll, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS => (
-            "a seccomp filter forbids it, as container runtimes do by default".to_owned(),
+            "a seccomp filter forbids io_uring (the default in containers)".to_owned(),
             "allow io_uring_setup, io_uring_enter and io_uring_register in the filter, or use --ioengine sync",
         ),
         Errno::NOMEM => (
