@@ -106,7 +106,7 @@ pub(crate) fn area(
     }
     if files.own && jobs > 1 {
         out.flag("regions", &"own");
-        out.note(format!("numjobs: the jobs use {jobs} parts of one test file, not {jobs} files"));
+        out.note(format!("numjobs: {jobs} jobs use parts of one test file, not {jobs} files"));
     }
     if load.sequential {
         out.switch("from-start");
