@@ -205,7 +205,7 @@ fn what_is_there(kinds: &[DocumentKind]) -> &'static str {
         }
         _ => {
             "name an id, or its beginning or end; \"last\" is the newest document; \
-             `halfpower show list` lists all ids"
+             `halfpower show list` lists what is saved"
         }
     }
 }
