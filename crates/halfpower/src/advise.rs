@@ -25,8 +25,8 @@ const EARLIER: usize = 5;
     A comment shows how each setting was derived from the profile. For how to use\n\
     the disk itself, see `check`; for a slow load, see `diagnose`.")]
 pub(crate) struct AdviseArgs {
-    /// Id of a saved profile, its beginning or its end; "last" is this machine's newest profile of
-    /// a real disk.
+    /// Saved profile: an id, or the beginning or end of an id; "last" is this machine's newest
+    /// profile of a real disk.
     #[arg(default_value = store::LAST)]
     profile: String,
     /// Program to print settings for: postgresql, mysql, etcd, linux or fio.
@@ -72,7 +72,7 @@ fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
     }
     let newest = rows.last().map(|row| {
         format!(
-            "; `halfpower advise --for NAME {}` uses the newest of these",
+            "; `halfpower advise --for NAME {}` uses the newest of these profiles",
             record::short_id(&row.id)
         )
     });

@@ -8,10 +8,10 @@ use plan::session::StopFlag;
 use std::io::IsTerminal;
 
 #[derive(Debug, Args)]
-#[command(after_help = "It is started by `halfpower run --hosts`, for example as\n  \
+#[command(after_help = "`halfpower run --hosts` starts the agent, for example as\n  \
     ssh HOST halfpower agent\n\
-    It writes to a target only if the coordinator has the flag that allows it. It\n\
-    ends when its standard input closes.")]
+    The agent writes to a target only if `run` has the flag that allows writing.\n\
+    The agent ends when its standard input closes.")]
 pub(crate) struct AgentArgs {}
 
 pub(crate) fn agent(_: &AgentArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {

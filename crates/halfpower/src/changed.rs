@@ -115,8 +115,8 @@ fn refuse_above_cap(profile: &Profile, setup: &Setup) -> anyhow::Result<()> {
     Err(SessionError::NoResult(format!(
         "--uncapped: this profile was made behind a cap ({}), so the disk's performance above the \
          cap is unknown; without the cap, the load reaches at least its current rate. Raise or \
-         remove the cap, or use a volume without one; then run `halfpower check {place}` there, \
-         and predict from that profile without --uncapped",
+         remove the cap, or use a volume without a cap; then run `halfpower check {place}`, and \
+         predict from the new profile without --uncapped",
         cap.text()
     ))
     .into())
@@ -139,8 +139,8 @@ fn extents(arguments: &PredictArgs, profile: &Profile) -> anyhow::Result<String>
     }
     Ok(match &profile.target.extents {
         Some(found) => format!(
-            "the profile's test file had {} extents; to count those of your file, use \
-             --extents-of FILE",
+            "the profile's test file had {} extents; to count the extents of \
+             your file, use --extents-of FILE",
             found.count
         ),
         None => "unknown: to count the extents of a file, use --extents-of FILE".to_owned(),

@@ -60,15 +60,15 @@ const AREAS: [Written; 6] = {
     halfpower check /dev/sdb              reads only, the whole device\n  \
     halfpower check --no-write --json > profile.json"))]
 pub(crate) struct CheckArgs {
-    /// Directory (for temporary test files), file, block device (both read only) or sim:NAME.
+    /// Directory (for temporary test files), file or block device (both only read), or sim:NAME.
     #[arg(default_value = ".")]
     target: String,
-    /// Measuring time, at least 5s. It excludes writing the test files and, on a simulated target,
-    /// QD 1 reads [default: 60s; with --for-diagnosis 10m, on a simulated target as long as
-    /// necessary].
+    /// Measuring time, at least 5s; writing the test files takes additional time [default: 60s;
+    /// with --for-diagnosis 10m, or unlimited on a simulated target].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
-    /// Also measure what predictions need: depth curves by size, mixes, open loads.
+    /// Also measure what predictions need: latency by queue depth and request size, read/write
+    /// mixes, and open loops.
     #[arg(long)]
     for_diagnosis: bool,
     /// Continue the heaviest loads until their rate falls, for at most 10 minutes, to find a
@@ -76,18 +76,18 @@ pub(crate) struct CheckArgs {
     /// no real time.
     #[arg(long)]
     sustained: bool,
-    /// Measure the full matrix: 36 cells, 4 to 128 KiB.
+    /// Measure all six request sizes from 4 to 128 KiB, instead of three.
     #[arg(long)]
     full: bool,
     /// Do not measure writes. In a directory, the test files are still written.
     #[arg(long)]
     no_write: bool,
     /// Total size of the test files, or of the measured area [default: a tenth of the free space,
-    /// 256 MiB to 2 GiB; the whole file or device].
+    /// 256 MiB to 2 GiB, for test files; otherwise the whole file or device].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
-    /// Also measure this file on the disk, read only; can be repeated. Files on one disk differ in
-    /// speed.
+    /// Also measure this file on the same disk, without writing to it; can be repeated. Files on
+    /// one disk differ in speed.
     #[arg(long, value_name = "PATH", conflicts_with = "hosts")]
     file: Vec<String>,
     #[command(flatten)]
@@ -114,7 +114,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
     });
     if budget < MIN_BUDGET {
         let least = format_nanos(MIN_BUDGET.0 as f64);
-        let text = format!("--budget must be at least {least}, because the matrix takes that long");
+        let text = format!("--budget must be at least {least}, because a check takes that long");
         return Err(usage(text));
     }
     let seed = session::seed(arguments.results.seed, simulated.is_some());

@@ -19,10 +19,10 @@ use store::{LAST, Library, StoreError};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A and B are trials, experiments, profiles or trace CSVs: files, or ids in the\n\
-    database (\"last\" is the newest profile, \"last~1\" the one before it). Results\n\
-    separated by commas are combined; with three or more profiles or experiments,\n\
-    each counts as one observation.\n\n\
+    after_help = "A and B are files, or ids in the database (\"last\" is the newest profile,\n\
+    \"last~1\" the profile before it). Each is a trial, an experiment, a profile or a\n\
+    CSV of trials (--sqlio-csv). Results separated by commas are combined; each of\n\
+    three or more profiles or experiments counts as one observation.\n\n\
     Examples:\n  \
     halfpower compare last~1 last                the two newest profiles\n  \
     halfpower compare before.json after.json --fail-on worse:10%\n  \
@@ -38,7 +38,7 @@ pub(crate) struct CompareArgs {
     /// The result to compare with the baseline.
     #[arg(value_name = "B")]
     second: String,
-    /// Exit with 1 if any row of B is worse than A by more than this, beyond its error bar.
+    /// Exit with 1 if the whole error bar of any row shows B worse than A by more than this share.
     #[arg(long, value_name = "worse:SHARE", value_parser = fail_on)]
     fail_on: Option<f64>,
     #[command(flatten)]

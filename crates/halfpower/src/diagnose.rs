@@ -69,7 +69,8 @@ pub(crate) struct DiagnoseArgs {
     /// last); recording files of one machine; or sim:NAME [default: all disks].
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
-    /// Profile to compare with: an id, its beginning or end, or last [default: the saved one that fits].
+    /// Profile to compare with: an id, its beginning or end, or last [default: the saved profile
+    /// that matches].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
     /// How long to watch, or to simulate.
@@ -77,8 +78,8 @@ pub(crate) struct DiagnoseArgs {
     pub(crate) length: Nanos,
     #[command(flatten)]
     pub(crate) sampling: SamplingArgs,
-    /// Do not issue test reads. By default, halfpower reads a device without a profile for 5 s: 4
-    /// KiB at QD 1, at most 20 reads per second and at most 1 % of the device's time.
+    /// Do not issue test reads. By default, halfpower reads for 5 s from each device that has no
+    /// profile: 4 KiB at QD 1, at most 20 reads per second and at most 1 % of the device's time.
     #[arg(long)]
     pub(crate) no_probe: bool,
     /// Load on a simulated device, KEY=VALUE ...; can be repeated.
@@ -92,14 +93,14 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long, value_name = "N", default_value = "1", help_heading = "Simulation")]
     pub(crate) seed: u64,
     /// Trace of the disk's requests (`record --trace-io`, fio, blkparse, DiskSim), to predict how
-    /// many reads more memory would serve.
+    /// many reads additional memory would serve.
     #[arg(long, value_name = "FILE", value_parser = crate::run_args::recording)]
     pub(crate) recorded: Option<Replay>,
     /// Print a Markdown ticket for another team: time, device, evidence, excluded causes, cost to
     /// users, and commands that reproduce it.
     #[arg(long, help_heading = "Results", conflicts_with = "json")]
     pub(crate) for_ticket: bool,
-    /// Write both splits of the latency, interval by interval, to a CSV file.
+    /// Write the load, latency, service latency and queue latency of each interval to a CSV file.
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) csv: Option<PathBuf>,
     #[command(flatten)]
@@ -183,8 +184,8 @@ fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Res
         ([disk], 1) => disk.reuse = replay::reuse(recorded),
         (several, of) => {
             let text = format!(
-                "--recorded contains the requests of {}, but the observation covers {}; record \
-                 and name the same single disk",
+                "--recorded contains the requests of {}, but the observation covers {}; trace \
+                 and observe the same single disk",
                 counted(f64::from(of), "device"),
                 counted(several.len() as f64, "disk")
             );
@@ -211,7 +212,7 @@ fn observations(
         arguments.sampling.check_length(arguments.length)?;
         let [source] = arguments.sources.as_slice() else {
             return Err(usage(
-                "a simulated device cannot be combined with other sources; name one",
+                "a simulated device cannot be combined with other sources; name only the device",
             ));
         };
         return Ok((vec![simulate(source, arguments, stop)?], false, true));

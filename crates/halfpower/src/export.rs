@@ -30,7 +30,7 @@ const KINDS: [DocumentKind; 3] =
     and clients.csv (a row per client of a load from several machines).\n  \
     duckdb -c \"SELECT target, read_iops FROM 'tables/trials.csv'\"")]
 pub(crate) struct ExportArgs {
-    /// Ids of trials, profiles or experiments, their beginnings or ends, "last", or JSON files of these.
+    /// Trials, profiles or experiments: ids, beginnings or ends of ids, "last", or JSON files.
     #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "WHAT")]
     what: Vec<String>,
     /// Export every trial in the database.
@@ -39,7 +39,7 @@ pub(crate) struct ExportArgs {
     /// Folder for the tables; created if missing.
     #[arg(long, value_name = "DIR", required = true)]
     csv: PathBuf,
-    /// Print what was written as JSON.
+    /// Print the list of written files as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

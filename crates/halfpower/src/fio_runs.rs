@@ -213,7 +213,7 @@ fn planned(asked: &FioWords) -> anyhow::Result<Vec<Planned>> {
     }
     if let Some((section, ..)) = jobs().find(|(_, job, _)| job.writes && asked.readonly) {
         return Err(usage(format!(
-            "--readonly: the job {:?} writes; omit one of them",
+            "--readonly: the job {:?} writes; omit the flag or the job",
             section.name
         )));
     }
@@ -252,7 +252,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
     let seed = group.iter().find_map(|(_, job, _)| job.seed);
     for (_, job, _) in &mut group {
         if job.seed.is_some() && job.seed != seed {
-            job.notes.push("randseed: concurrent jobs all use the seed of the first".to_owned());
+            job.notes.push("randseed: concurrent jobs use the seed of the first job".to_owned());
         }
     }
     let several = group.len() > 1;
@@ -305,8 +305,8 @@ fn end_together(group: &mut [Job]) {
         match first.and_then(|first| first.checked_sub(job.delay_ns)).filter(|left| *left > 0) {
             Some(left) => job.end_after(left),
             None if job.exit_all => job.notes.push(
-                "exitall: each job runs until it is finished, because at least one has no time \
-                 limit"
+                "exitall: each job runs until it is finished, because at least one job has no \
+                 time limit"
                     .to_owned(),
             ),
             None => {}

@@ -45,7 +45,7 @@ pub(crate) struct FleetArgs {
     #[arg(long, value_name = "RANGE", default_value = "now-1d..now", value_parser = parse_range,
         requires = "prometheus", help_heading = "Fleet")]
     query_range: RangeQuery,
-    /// Length of a window; each device gets one value per window.
+    /// Length of a time window; halfpower compares the devices window by window.
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = window,
         requires = "prometheus", help_heading = "Fleet")]
     window: Nanos,
@@ -60,8 +60,8 @@ pub(crate) struct FleetArgs {
         help_heading = "Fleet"
     )]
     peers: Vec<String>,
-    /// Labels in which slow devices may have a value in common [default: all that group three
-    /// devices or more].
+    /// Labels to search for a value that the slow devices have in common [default: all with at
+    /// least three devices per value on average].
     #[arg(
         long,
         value_name = "LABELS",
@@ -142,7 +142,7 @@ pub(crate) fn diagnose(
         ),
         (
             devices.ambiguous,
-            "several series have this instance and device but different other labels: query a \
+            "several series have this instance and device, but differ in other labels: query a \
              server that scrapes only one cluster",
         ),
     ];

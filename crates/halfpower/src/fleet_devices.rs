@@ -182,7 +182,7 @@ fn answer(client: &Client, target: &str) -> anyhow::Result<serde_json::Value> {
     let mut answer: serde_json::Value =
         serde_json::from_slice(&client.get(target)?).with_context(|| {
             format!(
-                "the response to {target} is not JSON; check that the address is that of a \
+                "the response to {target} is not JSON; check that the address belongs to a \
                      Prometheus server"
             )
         })?;

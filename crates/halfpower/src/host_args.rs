@@ -14,12 +14,12 @@ const AGENT_TIMEOUT_MIN: Nanos = Nanos(2_000_000_000);
 #[derive(Debug, Args)]
 pub(crate) struct HostArgs {
     /// Comma-separated list of machines that generate the load together, or @FILE with one machine
-    /// per line. All run with the same flags; {host} and {rank} in a target's path stand for the
-    /// machine's name and number.
+    /// per line. All machines use the same flags. In a target's path, {host} is the machine's name
+    /// and {rank} is its number.
     #[arg(long, value_name = "HOST,...", help_heading = "Several machines")]
     pub(crate) hosts: Option<String>,
-    /// Command that starts the agent of a host, without a shell [default: ssh -o BatchMode=yes ...
-    /// {host} halfpower agent].
+    /// Command that starts the agent of a host; it is not run by a shell [default: ssh -o
+    /// BatchMode=yes ... {host} halfpower agent].
     #[arg(long, value_name = "WORDS", requires = "hosts", help_heading = "Several machines")]
     launch: Option<String>,
     /// Whether the machines share one target (shared) or each has its own (own) [default: detected

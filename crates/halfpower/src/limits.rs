@@ -35,7 +35,7 @@ const PROFILES: usize = 8;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     halfpower limits                   memory, cache, link and disk of this folder\n  \
-    halfpower limits /dev/sdb /dev/sdc /dev/sdd   do they fill a controller?\n  \
+    halfpower limits /dev/sdb /dev/sdc /dev/sdd   is the controller the limit?\n  \
     halfpower limits --pap device=3.5GB/s --pap memory=38.4GB/s\n  \
     halfpower limits sim:fireball,disks=4    the same on a simulated machine")]
 pub(crate) struct LimitsArgs {
@@ -46,13 +46,13 @@ pub(crate) struct LimitsArgs {
     /// memory, file-cache, throttle, network, bus, link, device. Can be repeated.
     #[arg(long, value_name = "NAME=RATE", value_parser = Stated::parse)]
     pap: Vec<Stated>,
-    /// Time for the trials [default: 30s; 180s of virtual time].
+    /// Time for the trials [default: 30s; on a simulated target, 180s of virtual time].
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
     /// Size of the test file [default: 512 MiB].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     size: Option<Bytes>,
-    /// Measure the device's own limits now, even if a profile of it is saved.
+    /// Measure the device's own limits now, even if a saved profile contains them.
     #[arg(long)]
     fresh: bool,
     /// Do not measure writes. In a directory, the test file is still written.

@@ -30,7 +30,7 @@ pub(crate) struct ObservingArgs {
     /// partitions].
     #[arg(value_name = "DEVICE")]
     pub(crate) devices: Vec<String>,
-    /// Without names: include partitions, and devices without I/O since boot.
+    /// If no device is named, include partitions and devices without I/O since boot.
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -45,17 +45,17 @@ impl ObservingArgs {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SamplingArgs {
-    /// Length of an interval, at least 10ms [default: 1s].
+    /// Time between two readings of the counters, at least 10ms [default: 1s].
     #[arg(long, value_name = "TIME")]
     interval: Option<Nanos>,
-    /// Time each request at the block layer: yes or no [default: yes if possible, as root].
+    /// Measure each request at the block layer: yes or no [default: yes if possible; needs root].
     #[arg(long, value_name = "yes|no", num_args = 0..=1, require_equals = true,
         default_missing_value = "yes", hide_possible_values = true, value_parser = BoolishValueParser::new())]
     pub(crate) trace: Option<bool>,
-    /// Do not count requests and fsyncs per process (which needs root).
+    /// Do not count requests and fsyncs per process. Counting them needs root.
     #[arg(long)]
     pub(crate) no_processes: bool,
-    /// Mount point of procfs, if not /proc: for containers that can see the host's.
+    /// Mount point of procfs, if not /proc. In a container, name the host's procfs.
     #[arg(long, value_name = "DIR", help_heading = "Source")]
     pub(crate) procfs: Option<PathBuf>,
     /// Mount point of sysfs, if not /sys.

@@ -35,18 +35,18 @@ pub(crate) struct PapersArgs {
     /// contention or zones. Can be repeated.
     #[arg(long, value_name = "PART", value_parser = one_of(&Switch::ALL, Switch::name))]
     without: Vec<Switch>,
-    /// Replace a machine in the papers' runs with this description, to compare its results. run
-    /// --show-sim NAME prints a description to start from.
+    /// Simulate machine NAME of the papers from the description in FILE. run --show-sim NAME prints
+    /// a description to start from.
     #[arg(long, value_name = "NAME=FILE", value_parser = machine)]
     machine: Vec<(String, String)>,
-    /// Multiply the published values by this factor before the comparison. It must not change the
-    /// reproduced values.
+    /// Multiply the published values by this factor, to check that the reproduced values do not
+    /// depend on them.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = factor)]
     scale_published: f64,
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Also write a page with every figure as published and as reproduced to a file.
+    /// Also write every figure, as published and as reproduced, to an HTML file.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 }

@@ -86,8 +86,8 @@ impl PredictArgs {
         let offered = self.offered();
         if offered.is_none() && self.slo.is_empty() && self.sessions.sessions.is_none() {
             return Err(usage(
-                "name a load: --rate-iops or --iodepth; --slo for the highest rate; --sessions for \
-                 commits",
+                "name a load with --rate-iops or --iodepth, a target with --slo, or commits with \
+                 --sessions",
             ));
         }
         Ok(PredictQuestion {

@@ -57,8 +57,8 @@ const LOGS: &[(&str, LogKind)] =
     overhead = \"0.1ms\"       # controller and bus, if known"
 )]
 pub(crate) struct PredictArgs {
-    /// A saved profile (id, its beginning or end, or last), or a recording whose load is used: an
-    /// id, a file of any tool, or "observed" for the newest.
+    /// A saved profile (an id, its beginning or end, or last), or a recording to take the load
+    /// from: an id, a file of any tool, or "observed" for the newest recording.
     #[arg(value_name = "PROFILE|RECORDING", conflicts_with = "spec")]
     pub(crate) source: Option<String>,
     #[command(flatten, next_help_heading = "Load")]
@@ -66,27 +66,28 @@ pub(crate) struct PredictArgs {
     /// Request size, or sizes with shares (4k/60:64k/40) [default: 4k]; a second value is a change.
     #[arg(long, value_name = "SIZE", value_parser = mix, help_heading = "Load")]
     pub(crate) bs: Vec<Sizes>,
-    /// Constant queue depth instead of a rate; with a rate, or given twice, it is a change.
+    /// Constant queue depth instead of a rate; with a rate, or as a second value, it is a change.
     #[arg(long, value_name = "N", value_parser = depth, help_heading = "Load")]
     pub(crate) iodepth: Vec<f64>,
     /// Share of sequential requests; with a plus sign, a change that adds to the share.
     #[arg(long, value_name = "PERCENT", value_parser = sequential, help_heading = "Load")]
     pub(crate) sequential: Vec<Sequential>,
-    /// An SLO for which to find the highest rate: mean=2ms or p99=5ms. Can be repeated.
+    /// Find the highest rate that meets this SLO: mean=2ms or p99=5ms. Can be repeated.
     #[arg(long, value_name = "TARGET", value_parser = objective, help_heading = "Load")]
     pub(crate) slo: Vec<Objective>,
     #[command(flatten)]
     pub(crate) sessions: SessionArgs,
     #[command(flatten, next_help_heading = "Changes")]
     pub(crate) change: ChangeArgs,
-    /// Measure for about 40 s how much slower or faster the device is now, and adjust the
+    /// Measure for about 40 s how much the device's speed differs from the profile, and adjust the
     /// prediction.
     #[arg(long, conflicts_with = "spec")]
     pub(crate) now: bool,
-    /// Predict from a data sheet instead of a profile: seek, rotation and transfer, and M/M/1.
+    /// Predict from a data sheet (seek, rotation and transfer times) and an M/M/1 queue, instead of
+    /// a profile.
     #[arg(long, value_name = "FILE")]
     pub(crate) spec: Option<PathBuf>,
-    /// Profile of the recorded device [default: the saved one that fits].
+    /// Profile of the recorded device [default: the saved profile that matches].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
     /// Device of the recording [default: the busiest].
@@ -96,10 +97,10 @@ pub(crate) struct PredictArgs {
     pub(crate) view: ViewArgs,
 }
 
-/// Predict commits instead of requests: number of sessions, which share flushes.
+/// Predict commits instead of requests: number of sessions that share flushes.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
-    /// Predict commits instead of requests: number of sessions, which share flushes.
+    /// Predict commits instead of requests: number of sessions that share flushes.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
         conflicts_with_all = ["spec", "now", "rate_iops", "iodepth", "slo", "bs", "rwmixread"],
         help_heading = "Commits")]
@@ -117,7 +118,7 @@ pub(crate) struct SessionArgs {
     #[arg(long, value_name = "N", requires = "sessions", help_heading = "Commits",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) processors: Option<u32>,
-    /// Bytes per commit, for a log with new blocks: only the first record in a block has the cost
+    /// Bytes per commit with --log new-blocks, where only the first commit in a block has the cost
     /// of a new block [default: whole blocks].
     #[arg(long, value_name = "SIZE", requires = "sessions", help_heading = "Commits")]
     pub(crate) record: Option<Bytes>,
@@ -191,7 +192,7 @@ pub(crate) fn objective(text: &str) -> Result<Objective, String> {
 /// The flags that describe a change.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
-    /// Make requests faster by this share.
+    /// Reduce the device's time per request by this share.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     faster: Option<f64>,
     /// Replace the disk by this number of identical disks, combined by --raid.
@@ -207,20 +208,21 @@ pub(crate) struct ChangeArgs {
     /// Share of the random reads that a cache of the device serves.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     cache_hit: Option<f64>,
-    /// Latency of a read that this cache serves [default: the latency of re-reads in the profile].
+    /// Latency of a read that the cache of --cache-hit serves [default: the latency of re-reads in
+    /// the profile].
     #[arg(long, value_name = "TIME", requires = "cache_hit", help_heading = "Changes")]
     hit_time: Option<Nanos>,
     /// Share of the reads that the host's memory serves.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]
     host_cache: Option<f64>,
-    /// Memory to add to the host's cache. --recorded supplies the requests from which its hits are
-    /// counted.
+    /// Memory to add to the host's cache. The trace of --recorded shows how many reads this memory
+    /// would serve.
     #[arg(long, value_name = "SIZE", requires = "recorded", help_heading = "Changes")]
     memory: Option<Bytes>,
-    /// Limit ahead of the device, in IOPS.
+    /// Put this limit in front of the device, in IOPS.
     #[arg(long, value_name = "N", value_parser = rate, help_heading = "Changes")]
     cap: Option<f64>,
-    /// Remove the limit ahead of the device.
+    /// Remove the limit in front of the device.
     #[arg(long, help_heading = "Changes")]
     uncapped: bool,
     /// Make the device as fast as when it was profiled.
@@ -232,7 +234,7 @@ pub(crate) struct ChangeArgs {
     /// Spread bursts: requests then arrive independently of each other.
     #[arg(long, help_heading = "Changes")]
     independent: bool,
-    /// Balance the load of an observation over its devices.
+    /// Balance the recorded load over the recorded devices.
     #[arg(long, help_heading = "Changes")]
     pub(crate) balance: bool,
     /// Count the extents of a file, as evidence for --sequential.
@@ -261,7 +263,7 @@ pub(crate) fn sequential(text: &str) -> Result<Sequential, String> {
 impl PredictArgs {
     /// The load before any change.
     pub(crate) fn stated(&self) -> anyhow::Result<Setup> {
-        let unsaid = || usage("set the load before the change, with --rate-iops or --iodepth");
+        let unsaid = || usage("name the load before the change: --rate-iops or --iodepth");
         Ok(Setup::new(self.mix()?, self.offered().ok_or_else(unsaid)?))
     }
 
@@ -325,7 +327,7 @@ impl PredictArgs {
         changes.extend(depths.iter().copied().map(Change::Depth));
         for size in sizes {
             let [one] = size.0.as_slice() else {
-                return Err(usage("as a change, --bs takes one size"));
+                return Err(usage("a change of --bs must be one size"));
             };
             changes.push(Change::RequestBytes(one.bytes.0));
         }

@@ -44,18 +44,18 @@ use std::sync::atomic::Ordering;
 pub(crate) struct RecordArgs {
     #[command(flatten)]
     observing: ObservingArgs,
-    /// Duration [default: 1m].
+    /// How long to record [default: 1m].
     #[arg(long = "for", value_name = "TIME")]
     length: Option<Nanos>,
     /// Also write the observation as JSON to a file.
     #[arg(long, short = 'o', value_name = "FILE", help_heading = "Results")]
     output: Option<PathBuf>,
-    /// Record each request to the named disks in this file, instead of counters, for run
-    /// --replay. Needs root.
+    /// Record each request to the named disks in this file, instead of counters. run --replay
+    /// replays the file. Needs root.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "interval", "trace", "all"])]
     trace_io: Option<PathBuf>,
     /// Record only requests of processes with this name (as ps -o comm prints it). This excludes
-    /// their writes through the page cache, which kernel threads issue.
+    /// writes through the page cache, because kernel threads issue them.
     #[arg(long, value_name = "NAME", requires = "trace_io", value_parser = process_name)]
     process: Option<String>,
     #[command(flatten)]

@@ -25,17 +25,18 @@ const ID_MIN: usize = 6;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Files of other tools")]
 pub(crate) struct FormArgs {
-    /// Form of the files: iostat (JSON), iostat-text, sadf-json, sadf-lines, sadf-pairs, sadf-xml, sar,
-    /// diskstats, node-exporter, prometheus, telegraf, collectd, windows or observation [default: by their content].
+    /// Format of the files: iostat (JSON), iostat-text, sadf-json, sadf-lines, sadf-pairs,
+    /// sadf-xml, sar, diskstats, node-exporter, prometheus, telegraf, collectd, windows or
+    /// observation [default: detected from the content].
     #[arg(long, value_name = "FORM", value_parser = one_of(&Format::ALL, Format::name))]
     pub(crate) format: Option<Format>,
-    /// Time zone for times without one, such as +02:00 [default: UTC].
+    /// Time zone of times that contain no zone, such as +02:00 [default: UTC].
     #[arg(long, value_name = "OFFSET", value_parser = utc_offset, allow_hyphen_values = true)]
     utc_offset: Option<i64>,
-    /// Time of a scrape that does not contain one; repeat it for each scrape, in order.
+    /// Time of a scrape that contains no time; repeat this flag for each scrape, in order.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     timestamp: Vec<u64>,
-    /// The machine to import, if there are several: its name, or Prometheus' label instance.
+    /// Machine to import, if the files contain several: its name, or its Prometheus label instance.
     #[arg(long, value_name = "NAME")]
     pub(crate) instance: Option<String>,
 }
@@ -131,10 +132,10 @@ fn saved(id: &str, store: &Store) -> anyhow::Result<Observation> {
         SavedDocument::Diagnosis(it)
             if store.document::<Observation>(&it.observation_id).is_ok() =>
         {
-            format!("its observation is {}; name that", it.observation_id)
+            format!("name its observation, {}", it.observation_id)
         }
         SavedDocument::Diagnosis(it) => {
-            format!("its recording ({}) is not saved; name the file again", it.source)
+            format!("name its file ({}) again, because the recording is not saved", it.source)
         }
         _ => "name an observation, a recording or a device".to_owned(),
     };

@@ -26,13 +26,13 @@ const DEFAULT_PAGE: &str = "report.html";
     halfpower report trial.json profile.json --md    a summary for a ticket\n  \
     halfpower report last --kind profile --svg plots\n  \
     halfpower predict last --rate-iops 300 --json | halfpower report -\n\n\
-    The --json of every command is such a document.")]
+    WHAT can also be the --json output of any other command.")]
 pub(crate) struct ReportArgs {
-    /// Ids of documents, their beginnings or ends, "last", JSON files of documents, or - for standard input.
+    /// Documents: ids, beginnings or ends of ids, "last", JSON files, or - for standard input.
     #[arg(required = true, value_name = "WHAT")]
     pub(crate) what: Vec<String>,
-    /// The page: one file that needs no network [default: report.html, unless another output is
-    /// requested].
+    /// Write an HTML page that needs no network to this file [default: report.html, unless another
+    /// output is requested].
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Only documents of this kind: trial, profile, experiment, limits, zones, observation,
@@ -48,13 +48,13 @@ pub(crate) struct ReportArgs {
     /// Write every value of every plot to a CSV file.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Append a line per trial to a CSV file with 14 fields, as `run` does.
+    /// Append a line of 14 fields per trial to a CSV file, as `run --sqlio-csv` does.
     #[arg(long, value_name = "FILE")]
     sqlio_csv: Option<PathBuf>,
     /// Comment in the lines of --sqlio-csv.
     #[arg(long, value_name = "TEXT")]
     comment: Option<String>,
-    /// Print the results and the files written as JSON.
+    /// Print the results and the list of written files as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -85,8 +85,8 @@ pub(crate) struct RunArgs {
     /// Files that supplied the command line, such as fio's job files.
     #[arg(skip)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Directory (for a temporary test file), file, block device, or sim:NAME. Several targets
-    /// share the jobs.
+    /// Directory (for a temporary test file), file, block device, or sim:NAME. Without --raid, each
+    /// of several targets gets the same number of jobs.
     #[arg(required_unless_present_any = ["list_sim", "show_sim"], value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// List the simulated devices with their keys, units and defaults, and run nothing.
@@ -110,7 +110,8 @@ pub(crate) struct RunArgs {
     pub(crate) jobs: JobsArgs,
     #[command(flatten, next_help_heading = "Recorded requests")]
     pub(crate) replay: ReplayArgs,
-    /// Find an upper bound of the CPU cost: a second pass counts the idle time left on every CPU.
+    /// Find an upper bound of the CPU cost: a second pass measures the idle time that the load
+    /// leaves on each CPU.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cpu_upper: bool,
     /// Run several request sizes, buffered and direct, and fit the CPU cost per request and per
@@ -154,27 +155,27 @@ impl RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// Direction and order: read, write, rw, trim (sequential), randread, randwrite, randrw,
-    /// randtrim (a trim punches a hole in a file, or discards blocks of a device) [default:
-    /// randread].
+    /// Direction and order: read, write, rw, trim (these four are sequential), randread, randwrite,
+    /// randrw, randtrim [default: randread]. A trim punches a hole in a file, or discards blocks of
+    /// a device.
     #[arg(long, value_parser = choice(RWS), value_name = "KIND",
         alias = "readwrite")]
     pub(crate) rw: Option<Rw>,
     /// Request size, or a mix of sizes with percentages: 4k/60:64k/40 [default: 4k].
     #[arg(long, value_name = "SIZE|MIX", value_parser = mix, alias = "bssplit")]
     pub(crate) bs: Option<Mix>,
-    /// Queue depth per job; with --rate-iops, the maximum queue depth [default: 1; with --rate-iops
-    /// 128].
+    /// Queue depth per job; with --rate-iops, the maximum queue depth [default: 1, or 128 with
+    /// --rate-iops].
     #[arg(long, value_name = "N")]
     pub(crate) iodepth: Option<u32>,
-    /// Number of jobs, each with its own thread [default: 1; one per target].
+    /// Number of jobs, each with its own thread [default: one per target].
     #[arg(long, value_name = "N")]
     pub(crate) numjobs: Option<u32>,
-    /// Share of reads in a mix [default: 50].
+    /// Percentage of reads with --rw rw or randrw [default: 50].
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) rwmixread: Option<u8>,
-    /// Order, instead of that of --rw: sequential, random, hit (a small area repeatedly), zipf
-    /// (popular blocks), hot (a popular area), strided.
+    /// Order of requests, instead of the order of --rw: sequential, random, hit (a small area
+    /// repeatedly), zipf (popular blocks), hot (a popular area), strided.
     #[arg(long, value_name = "NAME", value_parser = one_of(&Pattern::ALL, Pattern::name))]
     pub(crate) pattern: Option<Pattern>,
     /// Size of the area of --pattern hit [default: 1m].
@@ -183,7 +184,8 @@ pub(crate) struct LoadArgs {
     /// Exponent of --pattern zipf, 0.001 to 10 [default: 1.2].
     #[arg(long, value_name = "NUMBER", value_parser = thousandths)]
     pub(crate) zipf_theta: Option<u32>,
-    /// Size of the popular area of --pattern hot, at the start of the area [default: a fifth].
+    /// Size of the popular area of --pattern hot, at the start of the whole area [default: a fifth
+    /// of the whole area].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) hot_size: Option<Bytes>,
     /// Share of the requests that go to the popular area [default: 80%].
@@ -192,11 +194,11 @@ pub(crate) struct LoadArgs {
     /// Distance between the starts of successive requests of --pattern strided.
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) stride: Option<Bytes>,
-    /// Share of random requests that start where the previous one of the same direction ended.
+    /// Share of random requests that start where the previous request of the same direction ended.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) seq_share: Option<u8>,
-    /// Split the area into consecutive parts, each with its percentage of the random requests and
-    /// of the area: 50/5:30/15:20/80.
+    /// Split the area into consecutive parts: 50/5:30/15:20/80 sends 50 % of the random requests to
+    /// the first 5 % of the area, 30 % to the next 15 %, and 20 % to the rest.
     #[arg(long, value_name = "ZONES", value_parser = zones)]
     pub(crate) zones: Option<Zones>,
     /// Alignment: random requests start at multiples of this size [default: the smallest request
@@ -217,7 +219,7 @@ pub(crate) struct LoadArgs {
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) misalign: Bytes,
     /// How sequential or strided jobs use one area: own (each job has a part) or shared (jobs take
-    /// turns in one stream) [default: own]. Other jobs all use the whole area.
+    /// turns in one stream) [default: own]. Jobs with other patterns use the whole area.
     #[arg(long, value_parser = choice(REGIONS), value_name = "HOW")]
     pub(crate) regions: Option<Regions>,
     /// Seed of all random choices [default: from the time; 1 for a simulated target].
@@ -227,23 +229,24 @@ pub(crate) struct LoadArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ArrivalArgs {
-    /// Open loop: total arrivals per second of all jobs, or READS,WRITES. Without this flag, each
-    /// completion starts the next request (closed loop).
+    /// Open loop: requests per second of all jobs together, or READS,WRITES. Without this flag,
+    /// each completion starts the next request (closed loop).
     #[arg(long, value_name = "N|R,W", value_parser = rates, alias = "rate_iops")]
     pub(crate) rate_iops: Option<Rates>,
     /// Arrivals of --rate-iops: constant (equal intervals) or poisson [default: constant].
     #[arg(long, value_parser = choice(ARRIVALS), value_name = "HOW",
         alias = "rate_process")]
     pub(crate) arrival: Option<Arrival>,
-    /// Mean burst size with --arrival poisson, geometrically distributed [default: 1].
+    /// Mean number of requests per burst with --arrival poisson; the number is geometrically
+    /// distributed [default: 1].
     #[arg(long, value_name = "N", value_parser = thousandths)]
     pub(crate) burst: Option<u32>,
     /// Pause between a completion and the next request.
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "thinktime")]
     pub(crate) think_time: Nanos,
     /// Commit like a database: after every N writes, a job waits for the writes in flight and
-    /// flushes (fsync). --numjobs is the number of committers; --iodepth N commits N writes at
-    /// once.
+    /// flushes (fsync). --numjobs is the number of committers; with --iodepth N, the N writes of a
+    /// commit are in flight together.
     #[arg(long, value_name = "N", conflicts_with_all = ["fdatasync", "sync_file_range"])]
     pub(crate) fsync: Option<u32>,
     /// Like --fsync but with fdatasync, which skips metadata that is not needed to read the data
@@ -254,8 +257,9 @@ pub(crate) struct ArrivalArgs {
     /// but does not make it durable.
     #[arg(long, value_name = "N", conflicts_with = "fdatasync")]
     pub(crate) sync_file_range: Option<u32>,
-    /// Which completion starts the next request: any, oldest-first, callback (the completion issues
-    /// the next request itself), callback-posted (through the job's loop).
+    /// What starts the next request: any (any completion), oldest-first (the completion of the
+    /// oldest request), callback (a callback in each completion), callback-posted (a callback that
+    /// the job's loop calls).
     #[arg(long, value_name = "HOW", default_value = "any",
         value_parser = one_of(&Discipline::ALL, Discipline::name))]
     pub(crate) completion: Discipline,
@@ -264,28 +268,29 @@ pub(crate) struct ArrivalArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
     /// Size of the test file, or of the area in each file or device [default: a tenth of the free
-    /// space, 256 MiB to 2 GiB; the whole file or device].
+    /// space, 256 MiB to 2 GiB, for a test file; otherwise the whole file or device].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) size: Option<Bytes>,
-    /// Start of the area.
+    /// Start of the area in each file or device.
     #[arg(long, value_name = "SIZE", default_value = "0")]
     pub(crate) offset: Bytes,
-    /// Distance between the starts of the jobs' areas, each of one --size; with 0, all jobs use the
+    /// Distance between the starts of the jobs' areas, each --size long; with 0, all jobs use the
     /// same area.
     #[arg(long, value_name = "SIZE", value_parser = bytes, alias = "offset_increment")]
     pub(crate) offset_increment: Option<Bytes>,
     /// Combine the targets into one area: 0 (striped), 1 (mirrored) or 5 (with parity) [default: 0
-    /// with --chunk; otherwise each target has separate requests].
+    /// with --chunk; otherwise the targets stay separate].
     #[arg(long, value_name = "LEVEL", value_parser = raid)]
     pub(crate) raid: Option<RaidLevel>,
     /// Chunk size of --raid: contiguous bytes on one target [default: 64k].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     pub(crate) chunk: Option<Bytes>,
-    /// Index (from 0) of the failed target of --raid 1 or 5: it gets no reads and no writes.
+    /// Index (from 0) of the failed target of --raid 1 or 5, which gets no reads and no writes.
     #[arg(long, value_name = "N")]
     pub(crate) failed: Option<u32>,
     /// Rebuild the failed target from the others while the load runs, at this rate in bytes per
-    /// second, or max. The load first runs once without a rebuild; the run ends with the rebuild.
+    /// second, or max. The load first runs without a rebuild, for comparison. The run ends when the
+    /// rebuild is complete.
     #[arg(long, value_name = "RATE|max", value_parser = rebuild_pace, requires = "failed")]
     pub(crate) rebuild: Option<RebuildPace>,
     /// I/O engine: io_uring, libaio, sync (one request per job), threads (a pool), mmap, null (no
@@ -293,10 +298,10 @@ pub(crate) struct PlaceArgs {
     /// iocp].
     #[arg(long, value_name = "ENGINE", value_parser = engine)]
     pub(crate) ioengine: Option<EngineName>,
-    /// io_uring: poll for completions.
+    /// With io_uring, poll for completions.
     #[arg(long)]
     pub(crate) hipri: bool,
-    /// io_uring: a kernel thread polls for submissions.
+    /// With io_uring, let a kernel thread poll for submissions.
     #[arg(long, alias = "sqthread_poll")]
     pub(crate) sqthread_poll: bool,
     /// Use huge pages for the buffers. Large requests then have few memory segments, so the kernel
@@ -304,31 +309,32 @@ pub(crate) struct PlaceArgs {
     /// system's setting applies.
     #[arg(long)]
     pub(crate) huge_pages: bool,
-    /// Caches in use: all (Y, 0: buffered), fs (S: buffered, O_DSYNC), device (H: O_DIRECT), none
-    /// (N: O_DIRECT, O_DSYNC) [default: device; with mmap: all].
+    /// Caches in use: all or Y (buffered), fs or S (buffered, O_DSYNC), device or H (O_DIRECT),
+    /// none or N (O_DIRECT, O_DSYNC) [default: device; with mmap: all].
     #[arg(long, value_name = "MODE", value_parser = cache)]
     pub(crate) cache: Option<CacheMode>,
     /// As in fio: 1 (or no value) is --cache device, 0 is --cache all.
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1",
         value_parser = direct, conflicts_with = "cache")]
     pub(crate) direct: Option<CacheMode>,
-    /// Empty the page cache before the run: none, dontneed (only the area), scratch-read (evicts
-    /// everything), drop-caches (root).
+    /// How to empty the page cache before the run: none (keep it), dontneed (only the area),
+    /// scratch-read (read a large file, which evicts everything), drop-caches (needs root).
     #[arg(long, value_name = "HOW", default_value = "none",
         value_parser = one_of(&DropCache::ALL, DropCache::name))]
     pub(crate) drop_cache: DropCache,
-    /// Before the run, write the area twice, then in rounds until the device is steady (SNIA).
+    /// Before the run, write the area twice, then in further rounds until the device is steady
+    /// (SNIA test specification).
     #[arg(long)]
     pub(crate) precondition: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
-    /// Length of the measurement; with another stopping rule, its maximum [default: 10s; in
-    /// --beside, that of the first job].
+    /// Length of the measurement; with another stop rule, the maximum length [default: 10s; in
+    /// --beside, the --runtime of the first job].
     #[arg(long, value_name = "TIME")]
     pub(crate) runtime: Option<Nanos>,
-    /// Warm-up time before the measured time; not counted.
+    /// Warm-up time before the measurement; the result excludes this time.
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "ramp_time")]
     pub(crate) ramp_time: Nanos,
     /// End after this number of bytes, counted over all jobs.
@@ -337,21 +343,22 @@ pub(crate) struct StopArgs {
     /// End after this number of passes over the area.
     #[arg(long, value_name = "N", alias = "loops")]
     pub(crate) passes: Option<u32>,
-    /// End when the 95 % interval of the rate is this narrow; with --hosts, of the total rate of
-    /// all machines.
+    /// End when the error bar of the rate (95 %) is at most plus or minus this percentage; with
+    /// --hosts, the rate is the total of all machines.
     #[arg(long, value_name = "PERCENT", value_parser = ppm)]
     pub(crate) until_precision: Option<u32>,
-    /// Include the warm-up in the result, even if it differs from the rest of the run.
+    /// Include the start of the run in the result. By default, halfpower excludes a start that
+    /// differs from the rest.
     #[arg(long)]
     pub(crate) keep_warm_up: bool,
-    /// Maximum time without a completion before the run ends [default: 30s].
+    /// End the run after this time without a completion [default: 30s].
     #[arg(long, value_name = "TIME")]
     pub(crate) io_timeout: Option<Nanos>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DataArgs {
-    /// Share of each written block that is zeros [default: 0: nothing compresses].
+    /// Share of each written block that is zeros [default: 0; such blocks cannot be compressed].
     #[arg(long, value_name = "PERCENT", value_parser = percent,
         alias = "buffer_compress_percentage")]
     pub(crate) compressible: Option<u8>,
@@ -359,15 +366,15 @@ pub(crate) struct DataArgs {
     #[arg(long, conflicts_with_all = ["compressible", "verify"], alias = "zero_buffers")]
     pub(crate) zeros: bool,
     /// Tag every written block and read all blocks back to find lost, misplaced, torn and stale
-    /// ones. With a read-only load: check the blocks that an earlier run wrote, given its --seed.
+    /// blocks. A read-only load checks the blocks of an earlier run; use the --seed of that run.
     #[arg(long, conflicts_with = "compressible")]
     pub(crate) verify: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct JobsArgs {
-    /// A job that runs at the same time, with its own flags in quotes; can be repeated. Without a
-    /// target, it uses those of the first job.
+    /// Add a job that runs at the same time, with its own flags in quotes; can be repeated. Without
+    /// a target, the job uses the targets of the first job.
     #[arg(long, value_name = "FLAGS", value_parser = beside, allow_hyphen_values = true)]
     pub(crate) beside: Vec<BesideRun>,
     /// Name of the job in the results.
@@ -376,14 +383,14 @@ pub(crate) struct JobsArgs {
     /// In --beside: delay before the job starts.
     #[arg(long, value_name = "TIME")]
     pub(crate) start_delay: Option<Nanos>,
-    /// I/O priority class of the job: rt, be or idle, and a level from 0 to 7, as in be/0.
+    /// I/O priority of the job: class rt, be or idle, and a level from 0 to 7, as in be/0.
     #[arg(long, value_name = "CLASS/LEVEL", value_parser = io_priority)]
     pub(crate) io_priority: Option<IoPriority>,
     /// CPUs that the job's threads are bound to, as in 0-3,6.
     #[arg(long, value_name = "LIST", value_parser = processors, alias = "cpus_allowed")]
     pub(crate) processors: Option<Processors>,
     /// Put the job's threads into the control group of this directory, as in
-    /// /sys/fs/cgroup/blkio/slow. With cgroup v2 it must be a threaded group. With --hosts, each
+    /// /sys/fs/cgroup/blkio/slow. With cgroup v2, the group must be threaded. With --hosts, each
     /// machine uses its own group.
     #[arg(long, value_name = "DIR")]
     pub(crate) cgroup: Option<String>,
@@ -407,17 +414,18 @@ fn beside(text: &str) -> Result<BesideRun, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// Replay the requests of a trace instead of random ones: fio's iolog (version 2 or 3), text of
-    /// blkparse, an ASCII trace of DiskSim, CSV of MSR Cambridge and others. FILE,times=us sets the
-    /// unit of its times. By default, requests are issued at their recorded times; --iodepth is the
-    /// maximum in flight, and --passes repeats the trace.
+    /// Replay a trace instead of random requests: fio's iolog (version 2 or 3), text of blkparse,
+    /// an ASCII trace of DiskSim, CSV of MSR Cambridge and others. FILE,times=us sets the unit of
+    /// the recorded times. By default, requests are issued at their recorded times; --iodepth
+    /// limits the requests in flight, and --passes repeats the trace.
     #[arg(long, value_name = "FILE", value_parser = recording, alias = "read_iolog")]
     pub(crate) replay: Option<Replay>,
-    /// Replay speed: 1 as recorded, 2 twice as fast, max each request as soon as another has
-    /// completed [default: 1].
+    /// Replay speed: 1 (as recorded), 2 (twice as fast), or max (each request starts when another
+    /// completes) [default: 1].
     #[arg(long, value_name = "FACTOR|max", value_parser = replay_pace, requires = "replay")]
     pub(crate) replay_speed: Option<ReplayPace>,
-    /// Wrap offsets beyond the area around to its start; without this flag, they are an error.
+    /// Wrap offsets beyond the end of the area to its start; without this flag, such offsets are an
+    /// error.
     #[arg(long, requires = "replay")]
     pub(crate) replay_wrap: bool,
 }
@@ -461,13 +469,13 @@ fn replay_pace(text: &str) -> Result<ReplayPace, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResultArgs {
-    /// Report rate, latencies and concurrency per interval of this length.
+    /// Report rate, latencies and concurrency for each interval of this length.
     #[arg(long, value_name = "TIME")]
     pub(crate) interval: Option<Nanos>,
     /// Write the intervals to a CSV file.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Append a line to a file of trials (CSV with 14 fields).
+    /// Append the result to this CSV file as a line of 14 fields.
     #[arg(long, value_name = "FILE")]
     pub(crate) sqlio_csv: Option<PathBuf>,
     /// Comment in the line of --sqlio-csv.
@@ -485,8 +493,8 @@ pub(crate) struct SafetyArgs {
     /// Allow writing to existing files; their content is lost.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Allow writing to the block device with this stable name; all data on it is lost. Can be
-    /// repeated.
+    /// Allow writing to the block device with this stable name, such as one from /dev/disk/by-id;
+    /// all data on the device is lost. Can be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) destroy_data_on: Vec<String>,
 }

@@ -75,8 +75,8 @@ impl RunArgs {
         let alone = first_given(&[("--cost-fit", self.cost_fit), ("--cpu-upper", self.cpu_upper)]);
         if let Some(flag) = alone.filter(|_| self.hosts.given()) {
             return Some(format!(
-                "{flag} measures the CPUs of one machine: omit it here, or run it on that machine \
-                 without --hosts"
+                "{flag} measures the CPUs of one machine; omit it, or run on one machine, without \
+                 --hosts"
             ));
         }
         if self.jobs.start_delay.is_some() {
@@ -94,7 +94,7 @@ impl RunArgs {
         let (load, results) = (&self.load, &self.results);
         let ordered = matches!(self.pattern(), Pattern::Sequential | Pattern::Strided);
         let other = format!(
-            "--pattern {} contradicts --rw {}; use --rw {} with it",
+            "--pattern {} contradicts --rw {}; with this pattern, use --rw {}",
             self.pattern().name(),
             name(rw),
             name(Rw { sequential: !rw.sequential, ..rw })
@@ -120,7 +120,7 @@ impl RunArgs {
                 place.rebuild.is_some() && (self.cost_fit || self.cpu_upper),
             ),
             (
-                "--rwmixread needs a mix: use --rw rw or --rw randrw with it",
+                "--rwmixread needs a mix of reads and writes; add --rw rw or --rw randrw",
                 load.rwmixread.is_some() && !mix,
             ),
             (

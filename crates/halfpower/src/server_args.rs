@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServerArgs {
-    /// Send the token in this file to the server, as Authorization: Bearer.
+    /// Send the token in this file to the server, in the header Authorization: Bearer.
     #[arg(long, value_name = "FILE", requires = "prometheus")]
     token_file: Option<PathBuf>,
     /// Send this header to the server, `NAME: VALUE`; can be repeated.

@@ -10,12 +10,12 @@ use record::{Observation, SHARED_SCHEMA, SharedDiagnosis};
 
 #[derive(Debug, Args)]
 pub(crate) struct SharedArgs {
-    /// Recordings of hosts that share one disk, one file per host: find the host that overloads it.
+    /// Find the host that overloads a shared disk; name one recording of each host.
     #[arg(long, help_heading = "Fleet", requires = "sources",
         conflicts_with_all = ["prometheus", "load", "recorded", "csv", "for_ticket"])]
     pub(crate) shared: bool,
-    /// Name of the shared disk, if a recording contains several: NAME on all hosts, or HOST:NAME on
-    /// one.
+    /// Name of the shared disk, if a recording contains several disks: NAME on all hosts, or
+    /// HOST:NAME on one host.
     #[arg(long, value_name = "DISK", requires = "shared", help_heading = "Fleet")]
     disk: Vec<String>,
 }

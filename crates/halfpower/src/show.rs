@@ -19,12 +19,12 @@ use store::{Document, LAST, Store, StoreError};
     halfpower show last --kind trial --json\n  \
     halfpower show trial.json\n  \
     halfpower show list                what is saved\n  \
-    halfpower show validate last       measure how good its predictions are"
+    halfpower show validate last       test the predictions of a profile"
 )]
 pub(crate) struct ShowArgs {
     #[command(subcommand)]
     action: Option<ShowAction>,
-    /// Id of a saved document, its beginning or end; last; a JSON file of documents; or - for
+    /// Saved document: an id, the beginning or end of an id, or last; a JSON file; or - for
     /// standard input.
     #[arg(value_name = "WHAT", default_value = LAST)]
     what: String,
@@ -35,7 +35,7 @@ pub(crate) struct ShowArgs {
     /// Print the document as JSON.
     #[arg(long, help_heading = "Results")]
     json: bool,
-    /// Also print the latency histograms of a profile's cells: megabytes of JSON.
+    /// Also print the latency histograms of a profile, which are megabytes of JSON.
     #[arg(long, requires = "json", help_heading = "Results")]
     with_trials: bool,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub(crate) struct ShowArgs {
 enum ShowAction {
     /// List the saved results.
     List(ListArgs),
-    /// Measure how good a profile's predictions are, on loads that it does not contain.
+    /// Test a profile's predictions on loads that the profile does not contain.
     Validate(ValidateArgs),
 }
 

@@ -49,25 +49,26 @@ pub(crate) struct SweepArgs {
     /// Print the trials as a script of `halfpower run` lines and run nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Run the missing trials of an experiment: its id, its beginning or end, or "last".
+    /// Run the missing trials of this experiment: an id, the beginning or end of an id, or "last".
     #[arg(long, value_name = "ID", conflicts_with_all = ["design", "show", "dry_run", "no_save"])]
     resume: Option<String>,
-    /// Number of runs of each combination [default: the design's, usually 3].
+    /// Number of runs of each combination [default: set by the design, usually 3].
     #[arg(long, value_name = "N", help_heading = "Design")]
     blocks: Option<u32>,
-    /// Use a named set of constants of the design: paper uses the run times of the publication.
+    /// Use this named set of the design's constants; paper is the set with the run times of the
+    /// publication.
     #[arg(long, value_name = "NAME", help_heading = "Design")]
     protocol: Option<String>,
     /// Set the levels of an axis (bs=4k,64k) or a constant (numjobs=2). Can be repeated.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Design")]
     set: Vec<String>,
-    /// Size of the test file, or of the area: --set size=SIZE.
+    /// Size of the test file, or of the area; the same as --set size=SIZE.
     #[arg(long, value_name = "SIZE", help_heading = "Design")]
     size: Option<String>,
-    /// Measured time of a trial, or its maximum: --set runtime=TIME.
+    /// Measured time of a trial, or the maximum time; the same as --set runtime=TIME.
     #[arg(long, value_name = "TIME", help_heading = "Design")]
     runtime: Option<String>,
-    /// A note that is saved with the experiment and printed by --dry-run.
+    /// Note to save with the experiment; --dry-run prints it, too.
     #[arg(
         long,
         value_name = "TEXT",
@@ -161,7 +162,7 @@ fn start(arguments: &SweepArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let mut experiment = opened.experiment(&design, names, seed, note);
     experiment.clients = opener.clients();
     if arguments.hosts.given() && arguments.dry_run {
-        return Err(usage("--hosts does not work with --dry-run; run that on one machine"));
+        return Err(usage("--dry-run works only without --hosts; omit one of the flags"));
     }
     if arguments.dry_run {
         return output::print(&script(&experiment, &opened, &left_out));

@@ -17,13 +17,13 @@ const UNFINISHED: &str = "the validation did not finish";
 
 #[derive(Debug, Args)]
 pub(crate) struct ValidateArgs {
-    /// Id of the profile, or its beginning; "last" is the newest.
+    /// Profile: an id, or the beginning of an id; "last" is the newest profile.
     id: String,
     /// Number of random loads; each is measured twice.
     #[arg(long, value_name = "N", default_value = "12", value_parser = clap::value_parser!(u32).range(1..=1000))]
     trials: u32,
-    /// Measured time of each run of a load; the run that finds its maximum IOPS takes half as long
-    /// [default: 8s; on a simulated target, 40,000 requests].
+    /// Measured time of each run of a load; the run that finds the load's maximum IOPS takes half
+    /// as long [default: 8s; on a simulated target, 40,000 requests].
     #[arg(long, value_name = "TIME")]
     runtime: Option<Nanos>,
     /// Seed of the loads [default: from the time; 2 for a simulated target].

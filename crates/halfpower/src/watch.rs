@@ -39,7 +39,7 @@ pub(crate) struct WatchArgs {
     /// latency-ratio (relative to the profile), busy, saturation, verdict or name.
     #[arg(long, default_value = SortBy::default().name(), value_parser = one_of(&SortBy::ALL, SortBy::name))]
     pub(crate) sort: SortBy,
-    /// Compare the devices with this profile [default: the best match for each].
+    /// Compare the devices with this profile [default: the best match for each device].
     #[arg(long, value_name = "ID")]
     pub(crate) profile: Option<String>,
     /// Print one interval, a line per device, without a screen; --verbose prints all columns.

@@ -42,7 +42,7 @@ pub(crate) struct ZonesArgs {
     #[arg(long, value_name = "N", default_value = "5",
           value_parser = clap::value_parser!(u32).range(i64::from(MIN_PASSES)..=1_000))]
     passes: u32,
-    /// Request size [default: 64k, less if the target is small].
+    /// Request size [default: 64k, or less if the target is small].
     #[arg(long, value_name = "SIZE", value_parser = some_bytes)]
     bs: Option<Bytes>,
     /// Queue depth [default: 1; for an array, 4 per member].

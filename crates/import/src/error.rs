@@ -9,9 +9,9 @@
 pub enum ImportError {
     /// The content matches no known format.
     #[error(
-        "unknown file format ({0}); supported are iostat as text and JSON, sar -d, sadf -j, -d, -p \
-         and -x, /proc/diskstats, node_exporter's text, responses of Prometheus, CSV of telegraf and \
-         collectd, Windows CSV of PhysicalDisk and LogicalDisk, and halfpower's observations. To \
+        "unknown file format ({0}); supported formats: iostat as text and JSON, sar -d, sadf -j, -d, \
+         -p and -x, /proc/diskstats, node_exporter's text, responses of Prometheus, CSV of telegraf \
+         and collectd, Windows CSV of PhysicalDisk and LogicalDisk, and halfpower's observations. To \
          diagnose the disk that holds a file, name its directory"
     )]
     UnknownForm(&'static str),

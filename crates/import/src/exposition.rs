@@ -15,7 +15,7 @@ use record::Observation;
 use std::collections::{BTreeMap, BTreeSet};
 
 const REMEDY: &str = "use two or more scrapes of node_exporter, a few seconds apart, in separate files or \
-     concatenated in one";
+     in one file";
 
 /// A scrape and the sources of its time.
 #[derive(Default)]

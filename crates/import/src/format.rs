@@ -84,7 +84,7 @@ const POWERSHELL: &str = "use: Get-Counter ... | Export-Counter -Path FILE.csv -
 const RELATIVES: [(&[&str], &str, &str); 18] = [
     (
         &["PerformanceCounterSample"],
-        "output of Get-Counter and Export-Csv, which names objects instead of their values",
+        "output of Get-Counter and Export-Csv, which writes names of objects instead of values",
         POWERSHELL,
     ),
     (
@@ -110,7 +110,7 @@ const RELATIVES: [(&[&str], &str, &str); 18] = [
     (
         &["avwait", "avserv"],
         "output of sar on AIX or Solaris, whose tables are not supported",
-        "supported is sar -d of Linux",
+        "halfpower reads sar -d of Linux",
     ),
     (&["LINUX-RESTART"], "sadf without disks", SADF),
     (&["<sysstat", "<statistics"], "sadf without disks", SADF),

@@ -121,7 +121,7 @@ pub(crate) fn findings(
                 need.name, need.lost
             );
             let finding = Finding::note(FindingCode::FiguresMissing, claim, "");
-            let finding = finding.with("intervals without it", without, "");
+            let finding = finding.with("intervals without this value", without, "");
             findings.push(finding.with("intervals", count, ""));
         }
     }
@@ -196,7 +196,8 @@ pub(crate) fn without_stuck_counts(observation: &mut Observation) -> Vec<Finding
         }
         let claim = format!(
             "the requests-in-flight counter of {} is stuck and is ignored: it never falls below \
-             {least}, although requests completed and the weighted time gives at most {most:.2}",
+             {least}, although requests completed and the weighted I/O time gives at most \
+             {most:.2}",
             device.name
         );
         let remedy = "to find requests that really hang, check the system log (dmesg, or the event \

@@ -90,8 +90,8 @@ pub(crate) fn totals_only() -> Finding {
 
 /// A finding if the source has only sums over groups of disks.
 pub(crate) fn sums_only() -> Finding {
-    let claim = "the source has only sums over groups of disks, named ALL or total or indented as \
-                 iostat -T does; one slow disk of a group is not visible, and shares and \
+    let claim = "the source has only sums over groups of disks (ALL, total, or the indented groups \
+                 of iostat -T); one slow disk of a group is not visible, and shares and \
                  latencies belong to no single disk";
     let remedy = "record each disk: iostat -x -t 1 60";
     Finding::warning(FindingCode::FiguresMixed, claim, remedy)

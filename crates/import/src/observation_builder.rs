@@ -227,11 +227,11 @@ impl ObservationBuilder {
             seconds(self.length_in_text)
         );
         let by_amounts = format!(
-            "intervals are {} long, because the tables have amounts of data and their rates",
+            "intervals are {} long, computed from the amounts of data and their rates",
             seconds(self.length_by_amounts)
         );
         let implied = format!(
-            "intervals are assumed to be {} long, because all rates are then whole numbers of \
+            "intervals are assumed to be {} long, because all rates then are whole numbers of \
              requests",
             seconds(self.length_implied)
         );

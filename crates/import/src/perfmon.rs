@@ -147,18 +147,18 @@ fn no_columns(others: &Others) -> ImportError {
 
 /// The error for a file whose rows give no interval.
 fn without_rows(others: &Others) -> ImportError {
-    let original = "use the file that Windows wrote, not one that a spreadsheet saved";
+    let original = "use the file that Windows wrote, not a file that a spreadsheet saved";
     let remedy = others.language.map_or_else(perfmon_names::remedies, Language::remedy);
     match (others.misfits, others.timeless) {
         (0, 0) => ImportError::nothing("fewer than two rows have times", remedy),
         (0, _) => ImportError::nothing(
-            "fewer than two rows begin with a date and a time of day to the second, which \
-             spreadsheets shorten when they save a file",
+            "fewer than two rows begin with a date and a time with seconds; spreadsheets drop \
+             the seconds when they save a file",
             original,
         ),
         _ => ImportError::nothing(
-            "the rows have more or fewer fields than the header, as if numbers had decimal commas \
-             and commas also separated them",
+            "the rows have more or fewer fields than the header, probably because numbers with \
+             decimal commas are separated by commas",
             original,
         ),
     }

@@ -39,7 +39,7 @@ pub(crate) fn without_short_queues(observation: &mut Observation) -> Vec<Finding
         let claim = format!(
             "the queue depth of {} is wrong and is ignored: the source reports at most \
              {printed:.2}, but the rate times the latency is at least {explained:.2} (Little's \
-             law); the queue depth is computed from these",
+             law); halfpower uses that product",
             device.name
         );
         short.push(device.name.clone());
@@ -75,7 +75,7 @@ pub(crate) fn of_one_operation(observation: &mut Observation) -> Option<Finding>
     }
     let claim = format!(
         "the source reports {kept} but no {lost}: totals are those of the {kept}; not available: \
-         {lost}, and the busy share without them"
+         {lost}, and the busy share of the {kept}"
     );
     let remedy = format!("add the columns of the {lost} to the file, or record again");
     Some(Finding::warning(FindingCode::FiguresMissing, claim, remedy))

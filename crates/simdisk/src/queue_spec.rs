@@ -89,7 +89,7 @@ pub(crate) const KEYS: &[Setting<QueueSpec>] = &[
     key(
         "drain",
         "none",
-        "bytes per second at which the write cache empties; the rate of all writes once it is full",
+        "bytes per second at which the write cache empties; the rate of all writes to a full cache",
     )
     .sets(|it, value| put(&mut it.drain_bytes_per_s, bytes_per_s(value))),
     key("stall", "none", "length of a stall")

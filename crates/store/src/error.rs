@@ -204,8 +204,8 @@ fn what_is_there(kinds: &[DocumentKind]) -> &'static str {
             "run `halfpower record` to create one or to save another tool's file"
         }
         _ => {
-            "give the id that was printed with it, or its beginning or end; \"last\" is the \
-             newest; `halfpower show list` lists what is saved"
+            "name an id, or its beginning or end; \"last\" is the newest document; \
+             `halfpower show list` lists what is saved"
         }
     }
 }

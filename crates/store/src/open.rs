@@ -142,7 +142,7 @@ fn refuse_others_beside(path: &Path) -> Result<(), StoreError> {
             read.is_ok_and(|bytes| bytes > 0) && !heads.contains(&head.as_slice())
         };
         if !facts.is_file() || is_other() {
-            let why = "SQLite would delete it as a log of the database, but it is not one";
+            let why = "SQLite would delete it as a log of the database, but it is not such a log";
             return Err(StoreError::NotADatabase(name.into(), why));
         }
     }

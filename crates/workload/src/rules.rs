@@ -72,8 +72,8 @@ impl Spec {
         let Some(replay) = &self.asked.replay else { return Ok(()) };
         refuse(replay.requests == 0, "replay", "contains no requests that can be replayed")?;
         let asked = &self.asked;
-        let why = "cannot be combined with flushes, because the recording contains its own; omit one \
-             of the two";
+        let why = "cannot be combined with flushes, because the recording contains its own \
+             flushes; omit one of the two";
         refuse(asked.flush.is_some(), "replay", why)?;
         refuse(asked.think_ns.0 > 0, "think-time", "does not apply to a recording; omit it")?;
         refuse(asked.rate_iops.is_some(), "rate-iops", "is determined by the recording; omit it")?;
@@ -262,7 +262,7 @@ impl Spec {
 
     fn check_engine(&self) -> Result<(), BuildError> {
         let uring = self.asked.engine == EngineName::IoUring;
-        let why = "works only with --ioengine io_uring; use that, or omit it";
+        let why = "works only with --ioengine io_uring; use that engine, or omit this flag";
         refuse(self.asked.polled && !uring, "hipri", why)?;
         refuse(self.asked.sqpoll && !uring, "sqthread-poll", why)?;
         let why = "polls the device, but requests through the page cache do not wait for the \

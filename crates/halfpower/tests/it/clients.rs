@@ -253,8 +253,8 @@ fn what_is_for_one_machine_is_refused_with_what_to_do_instead() {
     let stage = Stage::new();
     stage.script("a", "exec AGENT agent");
     for (words, instead) in [
-        ("--cpu-upper", "on that machine without --hosts"),
-        ("--cost-fit", "on that machine without --hosts"),
+        ("--cpu-upper", "run on one machine, without --hosts"),
+        ("--cost-fit", "run on one machine, without --hosts"),
         ("--beside=--rw=read", "start a second command with --hosts"),
         ("--rw randwrite --verify --overwrite", "verify on one machine"),
     ] {

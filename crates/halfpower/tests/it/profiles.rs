@@ -81,7 +81,7 @@ fn the_id_of_a_diagnosis_is_not_an_observation_and_the_error_says_which_to_name(
     let ended = with_database(folder.path(), &format!("diagnose {sample} --json")).expect(0);
     let made: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
     with_database(folder.path(), &format!("diagnose {}", made.id))
-        .refuses(2, &["is a saved diagnosis", "is not saved; name the file again"]);
+        .refuses(2, &["is a saved diagnosis", "because the recording is not saved"]);
     let profile = with_database(folder.path(), "check sim:mm1 --budget 5s --json").expect(0);
     with_database(folder.path(), &format!("diagnose {}", profile.profile().id))
         .refuses(2, &["is a saved profile", "name an observation, a recording or a device"]);

@@ -103,7 +103,7 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
          (reads also interrupt current work)",
     )
     .sets(|it, value| put(&mut it.reads, choice(value, ReadOrder::WORDS))),
-    key("buffer", BY_KIND, "write buffer; writes complete when their data is in it")
+    key("buffer", BY_KIND, "write buffer; a write completes when its data is in the buffer")
         .sets(|it, value| put(&mut it.buffer, bytes(value))),
     key(
         "plp",
@@ -138,7 +138,7 @@ pub(crate) const KEYS: &[Setting<FlashSpec>] = &[
     .sets(|it, value| put(&mut it.command, nanos(value))),
     key("write-command", BY_KIND, "controller time per write")
         .sets(|it, value| put(&mut it.write_command, nanos(value))),
-    key("overhead", BY_KIND, "additional time per command; commands overlap in it")
+    key("overhead", BY_KIND, "additional time per command, during which commands overlap")
         .sets(|it, value| put(&mut it.overhead, nanos(value))),
 ];
 

@@ -113,7 +113,7 @@ impl Design {
                 return Err(format!("has the base {base:?}, which is not a level of {axis}"));
             }
             if by.contains(axis) {
-                return Err(format!("lists its own axis, {axis:?}, in by"));
+                return Err(format!("lists its own axis, {axis:?}, under the key by"));
             }
         }
         Ok(())

@@ -106,7 +106,7 @@ pub(crate) fn area(
     }
     if files.own && jobs > 1 {
         out.flag("regions", &"own");
-        out.note(format!("numjobs: {jobs} parts of one test file, instead of {jobs} files"));
+        out.note(format!("numjobs: {jobs} jobs use parts of one test file, not {jobs} files"));
     }
     if load.sequential {
         out.switch("from-start");
@@ -298,7 +298,7 @@ fn bind(settings: &Settings<'_>, out: &mut Words, files: &Files, load: &Load) {
     if load.sequential && load.sizes.only().is_none() {
         settings.refuse(
             "nrfiles",
-            "sequential requests of several sizes can use only one file; use one size or one file",
+            "sequential requests of several sizes can use only one file; name one size or one file",
         );
     }
     out.flag("raid", &"0");

@@ -33,7 +33,7 @@ pub(crate) fn data(settings: &Settings<'_>, out: &mut Words, load: Option<&Load>
         }
         Some(kind) => {
             out.switch("verify");
-            out.note(format!("verify: halfpower's own checksums and offsets instead of {kind}"));
+            out.note(format!("verify: halfpower uses its own checksums, not {kind}"));
             true
         }
     };

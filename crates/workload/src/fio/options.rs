@@ -79,7 +79,7 @@ const NOTES: &[(&str, &str)] = &[
         "fallocate unlink unlink_each_loop create_on_open allow_file_create file_append",
         "a test file is removed after the run; before it, the file is written in full if a job reads, otherwise only allocated",
     ),
-    ("registerfiles fixedbufs nonvectored userspace_reap", "always done if the kernel supports it"),
+    ("registerfiles fixedbufs nonvectored userspace_reap", "halfpower does this if the kernel can"),
     (
         "iodepth_batch iodepth_batch_submit iodepth_batch_complete iodepth_batch_complete_min iodepth_batch_complete_max iodepth_low",
         "each request is submitted separately, unless submitting several at once is faster",
@@ -136,7 +136,7 @@ const NOTES: &[(&str, &str)] = &[
     ("unified_rw_reporting", "reads and writes are reported separately"),
     ("fadvise_hint write_hint", "halfpower gives the kernel no such hint"),
     ("hugepage-size", "the kernel chooses the size of huge pages"),
-    ("sqthread_poll_cpu", "the kernel chooses the CPU of its thread"),
+    ("sqthread_poll_cpu", "the kernel chooses the CPU of its polling thread"),
     (
         "status-interval",
         "progress is shown on the terminal; --interval 1s --csv FILE writes a line for each interval",
@@ -184,7 +184,7 @@ const REFUSALS: &[(&str, &str)] = &[
     ("uid gid", "run halfpower as that user"),
     (
         "cgroup cgroup_weight cgroup_nodelete",
-        "name the group with halfpower's --cgroup, or start halfpower in it",
+        "name the group with halfpower's --cgroup, or start halfpower in that group",
     ),
     (
         "latency_target latency_window latency_percentile latency_run",
@@ -197,7 +197,7 @@ const REFUSALS: &[(&str, &str)] = &[
     ),
     (
         "cmdprio_percentage cmdprio_class cmdprio cmdprio_hint cmdprio_bssplit priohint",
-        "all requests of a job have the same priority: prio and prioclass",
+        "all requests of a job have the same priority; set it with prio and prioclass",
     ),
     ("exec_postrun", "run that command after halfpower"),
     ("ioscheduler", "set the scheduler before the run: echo NAME > /sys/block/DEV/queue/scheduler"),

@@ -109,7 +109,7 @@ pub(crate) fn flushes(settings: &Settings<'_>, out: &mut Words, load: &Load) {
             out.note(format!("{name}: has no effect without writes, as in fio"));
         } else if durable {
             out.note(format!(
-                "{name}: each write is durable when it completes, so there is no flush"
+                "{name}: each write is durable when it completes, so the job does not flush"
             ));
         } else if let Some(paced) = paced {
             settings

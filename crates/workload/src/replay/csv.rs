@@ -137,7 +137,7 @@ fn request<'a>(
         return Err(behind.wrong("the line has more fields than the first line"));
     }
     let end = offset.checked_add(u64::from(bytes));
-    end.ok_or_else(|| behind.wrong("the request ends behind any device"))?;
+    end.ok_or_else(|| behind.wrong("the request ends beyond any possible device"))?;
     found.push(device, Nanos(at), op, offset, bytes);
     Ok(())
 }

@@ -53,8 +53,8 @@ pub fn times_taken(text: &str, unit_ns: Option<u64>) -> Result<Option<String>, R
     };
     let unit = times::unit_name(unit_of(text, unit_ns)?);
     Ok(Some(format!(
-        "times are read in {unit}, {how}; to use another unit, add ,times=ns (us, ms, s) to the \
-         file name"
+        "times are read in {unit}, {how}; to use another unit, add ,times=UNIT (ns, us, ms or s) \
+         to the file name"
     )))
 }
 

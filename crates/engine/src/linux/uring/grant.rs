@@ -54,15 +54,15 @@ fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
         ),
         Errno::PERM | Errno::ACCESS if disabled == "1" => (
             "kernel.io_uring_disabled is 1, which turns io_uring off for ordinary users".to_owned(),
-            "run as root, join the group of kernel.io_uring_group, set it to 0 with sysctl, or use \
-             --ioengine sync",
+            "run as root, join the group of kernel.io_uring_group, run sysctl \
+             kernel.io_uring_disabled=0, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if disabled != "0" => (
             format!(
                 "kernel.io_uring_disabled is {disabled}, which turns io_uring off for all \
                      users"
             ),
-            "set it to 0 with sysctl, or use --ioengine sync",
+            "run sysctl kernel.io_uring_disabled=0, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS if options.sqpoll => (
             "either the kernel's submission thread needs privileges (before Linux 5.13), or a \
@@ -71,7 +71,7 @@ fn told(errno: Errno, options: Options, disabled: &str) -> EngineError {
             "omit --sqthread-poll, or use --ioengine sync",
         ),
         Errno::PERM | Errno::ACCESS => (
-            "a seccomp filter forbids it, as container runtimes do by default".to_owned(),
+            "a seccomp filter forbids io_uring (the default in containers)".to_owned(),
             "allow io_uring_setup, io_uring_enter and io_uring_register in the filter, or use --ioengine sync",
         ),
         Errno::NOMEM => (

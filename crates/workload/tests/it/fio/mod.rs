@@ -99,7 +99,7 @@ fn jobs_in_a_folder_have_a_part_each_and_a_file_that_is_not_there_is_one_of_the_
     assert!(words(lines).starts_with("/data --rw randwrite --bs 4k"), "{}", words(lines));
     assert!(words(lines).contains("--size 4g --regions own"), "{}", words(lines));
     assert!(
-        run(lines).notes.iter().any(|note| note.starts_with("numjobs: 4 parts of one test file"))
+        run(lines).notes.iter().any(|note| note.starts_with("numjobs: 4 jobs use parts of one"))
     );
     let spread = words("directory=/data:/mnt\nsize=1g\nnumjobs=4");
     assert!(spread.starts_with("/data /mnt ") && spread.contains("--size 2g"), "{spread}");
