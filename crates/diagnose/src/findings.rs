@@ -259,7 +259,9 @@ fn fit_poor(fit: &ServiceTimeFit) -> Option<Finding> {
 
 fn knee_not_reached(curve: &DepthCurve) -> Option<Finding> {
     let deepest = curve.points.last()?.depth;
-    curve.knee.is_none().then(|| {
+    let rates = model::rates(&curve.points);
+    let undecided = model::deep_enough(&rates, curve.knee_gain)?.is_undecided(&rates);
+    (curve.knee.is_none() && !undecided).then(|| {
         let claim = format!(
             "Random {}s were fastest at the largest queue depth tried, {deepest}. The rate was \
              still rising, or no smaller depth reached 80 % of it, so this may not be the device's \

@@ -9,7 +9,9 @@
 //! written through the page cache. A file written with direct I/O gets a factor of its own.
 //!
 //! A visit's rate is divided by the factor of its area before a cell is averaged, so that the cells of a
-//! run can be compared. The error for the user's own file is in [`Profile::rerun`].
+//! run can be compared. A factor that the noise of the visits explains is 1: one stalled visit of a few
+//! would otherwise double the rates of the others. The error for the user's own file is in
+//! [`Profile::rerun`].
 //!
 //! Rejected: an interval per cell from its own visits to three areas (two degrees of freedom, a factor of
 //! 4.3); one variance for all kinds of load (writes differ where reads do not).
@@ -204,7 +206,19 @@ impl Effects {
         let of_areas = if between <= chance * own { 0.0 } else { between - own };
         let widening = stats::student_t_quantile(0.975, count - 1.0) / NORMAL_95;
         let se = libm::sqrt(of_areas * (1.0 + 1.0 / count)) * widening;
-        let of = |area: usize| present.contains(&area).then_some(effects[area]);
+        let of = |area: usize| {
+            let effect = effects[area];
+            let of_noise = noise / of_area(area).count().max(1) as f64;
+            let clear = match ordinary[area] {
+                true => of_areas > 0.0,
+                false => {
+                    effect * effect
+                        > stats::chi_square_per_degree(1.0 - FALSE_SHARE, 1)
+                            * (of_noise + own / count)
+                }
+            };
+            present.contains(&area).then_some(if clear { effect } else { 0.0 })
+        };
         let areas = (0..areas).map(of).collect();
         let (own_se, cell_se) =
             (libm::sqrt(own), libm::sqrt(noise * cells as f64 / samples.len() as f64));

@@ -4,7 +4,8 @@
 //! The knee is the smallest depth that gives four fifths of the largest rate of the curve
 //! ([`deep_enough`]). Checks, diagnoses and settings all use this rule. The errors of the rates do not move
 //! the knee. They give the range of depths in which another check may find it. A curve that still grows at
-//! its last depth has no known largest rate, and so no knee.
+//! its last depth has no known largest rate, and so no knee. Neither has a curve whose errors leave too many
+//! depths open ([`SufficientIndex::is_undecided`]).
 //!
 //! Rejected: the smallest depth from which no deeper one gains a share per doubling, which stops at
 //! the first flat piece of a curve (at 51 % of the largest rate, once) and at depth 1 where errors
@@ -12,6 +13,7 @@
 //! of X/R, which has no parameter to reason about; and curvature, which needs more points.
 
 use crate::curve::Rate;
+use crate::expect::SPAN_MAX;
 use crate::size::{direct, only_size};
 use record::{Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
 use std::collections::BTreeSet;
@@ -19,6 +21,9 @@ use std::collections::BTreeSet;
 /// A curve still grows if its rate gains at least this share per doubling of the depth. At 15 % a doubling
 /// multiplies the latency by 2/1.15 = 1.74 (R = n/X).
 pub const DEFAULT_KNEE_GAIN: f64 = 0.15;
+
+/// A knee is undecided if the largest depth that may be it exceeds the smallest by more than this factor.
+const KNEE_SPAN_MAX: f64 = 16.0;
 
 /// Share of the largest rate that is enough.
 pub const ENOUGH_SHARE: f64 = 0.8;
@@ -35,6 +40,15 @@ pub struct SufficientIndex {
     pub least: usize,
     /// The smallest that gives it for certain, even with the errors.
     pub most: usize,
+}
+
+impl SufficientIndex {
+    /// Whether the errors of the rates, those that this was computed from, leave depths open that span more
+    /// than four doublings.
+    #[must_use]
+    pub fn is_undecided(&self, rates: &[(f64, Estimate)]) -> bool {
+        rates[self.most].0 > KNEE_SPAN_MAX * rates[self.least].0
+    }
 }
 
 /// The rate at each depth, as [`deep_enough`] takes them. The points of a curve share their variances,
@@ -66,8 +80,10 @@ fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve>
         // `max_by` takes the last of equals. In reverse order, that is the smallest depth.
         let max = points.iter().rev().max_by(|a, b| a.iops.value.total_cmp(&b.iops.value))?;
         let (max_iops, max_depth) = (max.iops, max.depth);
-        let enough = deep_enough(&rates(&points), knee_gain)?.at;
-        let knee = (enough + 1 < points.len()).then(|| points[enough].depth);
+        let rates = rates(&points);
+        let enough = deep_enough(&rates, knee_gain)?;
+        let decided = enough.at + 1 < points.len() && !enough.is_undecided(&rates);
+        let knee = decided.then(|| points[enough.at].depth);
         (points.len() >= MIN_POINTS).then_some(DepthCurve {
             op,
             bs_bytes,
@@ -111,20 +127,22 @@ pub fn deep_enough(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<Sufficie
     enough(&rates, ENOUGH_SHARE)
 }
 
-/// The smallest index that gives this share of the largest rate. `None` without rates.
+/// The smallest index that gives this share of the largest rate. `None` without rates. A largest rate that
+/// is uncertain by ±60 % may be a lucky one, and leaves every index open.
 #[must_use]
 pub fn enough(rates: &[Estimate], share: f64) -> Option<SufficientIndex> {
     // `max_by` takes the last of equals. In reverse order, that is the smallest.
     let by_rate = |a: &usize, b: &usize| rates[*a].value.total_cmp(&rates[*b].value);
     let largest = (0..rates.len()).rev().max_by(by_rate)?;
     let asked = rates[largest].scaled(share);
+    let uncertain = asked.high > SPAN_MAX * asked.low;
     let first = |gives: &dyn Fn(&Estimate) -> bool| {
         rates[..largest].iter().position(gives).unwrap_or(largest)
     };
     Some(SufficientIndex {
         at: first(&|rate| rate.value >= asked.value),
-        least: first(&|rate| !asked.exceeds(rate)),
-        most: first(&|rate| rate.exceeds(&asked)),
+        least: if uncertain { 0 } else { first(&|rate| !asked.exceeds(rate)) },
+        most: if uncertain { rates.len() - 1 } else { first(&|rate| rate.exceeds(&asked)) },
     })
 }
 

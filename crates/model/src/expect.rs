@@ -23,8 +23,9 @@ const DRAWS: usize = 400;
 const SEED: u64 = 0x6861_6c66_706f_7765;
 /// Minimum of a drawn rate as a share of the fitted one: a rate cannot be negative.
 const LEAST_DRAWN_SHARE: f64 = 0.05;
-/// If the upper end exceeds the lower end by more than this factor, no latency is stated: about ±60 %.
-const SPAN_MAX: f64 = 3.0;
+/// If the upper end exceeds the lower end by more than this factor, no latency and no knee is stated: about
+/// ±60 %.
+pub(crate) const SPAN_MAX: f64 = 3.0;
 
 /// Latencies at [`SATURATIONS`] of the curve's largest rate, as far as they are known.
 #[must_use]

@@ -378,7 +378,7 @@ pub struct DepthCurve {
     /// The points, by rising depth.
     pub points: Vec<DepthPoint>,
     /// Smallest depth that reaches four fifths of the maximum rate; null if the rate still grows at the last
-    /// depth, or if no other depth reaches that much.
+    /// depth, if no other depth reaches that much, or if the rates are too uncertain.
     pub knee: Option<u32>,
     /// Gain of the last doubling of depth, as a share, above which the rate counts as still growing.
     pub knee_gain: f64,

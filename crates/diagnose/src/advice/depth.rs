@@ -14,8 +14,17 @@ const RULE_DEPTHS: std::ops::RangeInclusive<u32> = 2..=4;
 
 pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
     let points = &curve.points;
-    let enough = model::deep_enough(&model::rates(points), DEFAULT_KNEE_GAIN)?;
+    let rates = model::rates(points);
+    let enough = model::deep_enough(&rates, DEFAULT_KNEE_GAIN)?;
     let chosen = &points[enough.at];
+    if enough.is_undecided(&rates) {
+        return Some(Advice {
+            subject: format!("{} depth", curve.op.name()),
+            recommendation: "undecided".to_owned(),
+            because: "the measured rates vary too much".to_owned(),
+            ..Advice::default()
+        });
+    }
     let (least, most) = (points[enough.least].depth, points[enough.most].depth);
     let recommendation = if curve.knee.is_none() {
         format!("QD {} or more; no deeper queue was tried", chosen.depth)

@@ -45,11 +45,15 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
     missing_directions(section, profile, |op| curves.iter().any(|curve| curve.op == op));
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {
         let deepest = curve.points.iter().map(|point| point.depth).max().unwrap_or(0);
-        section.text(format!(
-            "No knee: random {} were fastest at QD {deepest}, the largest tried, and may be faster \
-             beyond it.",
-            curve.op.plural()
-        ));
+        let name = curve.op.plural();
+        section.text(if curve.max_depth == deepest {
+            format!(
+                "No knee: random {name} were fastest at QD {deepest}, the largest tried, and may \
+                 be faster beyond it."
+            )
+        } else {
+            format!("No knee: the rates of random {name} vary too much.")
+        });
     }
     if let Some(note) = other_requests(profile, &curves) {
         section.note(note);

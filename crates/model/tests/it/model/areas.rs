@@ -78,6 +78,27 @@ fn a_file_written_past_the_page_cache_is_told_as_a_factor_and_moves_no_cell() {
 }
 
 #[test]
+fn a_stalled_visit_changes_no_cell_but_its_own() {
+    let mut trials = Vec::new();
+    for visit in 0..3 {
+        for (cell, depth) in DEPTHS.into_iter().enumerate() {
+            let number = ((cell + visit) % 3) as u32;
+            let stalled = if (visit, cell) == (1, 0) { 0.02 } else { 1.0 };
+            let rate = rate(depth) * stalled;
+            let mut of_area = trial(&workload(OpKind::Read, Pattern::Random, 4096, depth), rate);
+            of_area.targets = vec![target()];
+            of_area.targets[0].test_file =
+                Some(TestFile { number, written: Written::ThroughCache });
+            trials.push(of_area);
+        }
+    }
+    for cell in &crate::model::profile(&trials, &[]).cells[1..] {
+        let expected = rate(cell.workload.depth);
+        assert!((cell.iops.value / expected - 1.0).abs() < 1e-6, "{:?}", cell.iops);
+    }
+}
+
+#[test]
 fn one_file_has_no_areas() {
     let profile = profile(&[1.0], 3);
     assert!(profile.areas.is_empty() && profile.area_spreads.is_empty());
