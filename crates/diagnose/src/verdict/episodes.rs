@@ -265,7 +265,6 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
     format!(
         "This device serves about {side:.0} requests in parallel. Friedman's S = U/X ({service}) \
          is then the mean time between completions, not the service latency ({alone} at QD 1), and \
-         his Q = R - S counts parallel service as queueing: it is R (1 - U/L). Use the calibrated \
-         split here."
+         his Q = R - S counts parallel service as queueing. Use the calibrated split here."
     )
 }

@@ -73,7 +73,7 @@ pub(crate) fn notes(
     let busy_doubt = device.busy_doubt.as_ref().filter(|_| doubtful).map(|doubt| {
         let cut = match whole.busy_cut_s > 0.0 {
             true => {
-                " The busy share of this page leaves out busy time without a request in flight."
+                " The busy share of this page excludes busy time without a request in flight."
             }
             false => "",
         };
@@ -202,8 +202,8 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
 fn discards(whole: &IntervalTotals) -> Option<Note> {
     let share = whole.discards? / whole.all.count().max(1.0);
     let claim = format!(
-        "Discards added {} to the requests, and this source's latency includes them: a file \
-         system that trims looks slow.",
+        "Discards added {} to the number of requests, and this source's latency includes them: a \
+         file system that trims looks slow.",
         percent(share)
     );
     let numbers = [("discards per request", share, "share")];

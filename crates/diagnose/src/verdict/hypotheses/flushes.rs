@@ -24,7 +24,8 @@ pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
     if neighbour.by == NeighbourBy::Flushes {
         let because =
-            format!("Requests wait while the device flushes, which no profile includes: {told}.");
+            format!("Requests wait while the device flushes, a wait that no profile includes: \
+                     {told}.");
         let (doubt, slow) = (Doubt::NeighbourFlushes, facts.states.slow());
         found.push(Explanation::beside(Verdict::Overloaded, doubt, slow, because, decided_by));
     }
@@ -50,7 +51,8 @@ pub(super) fn many(facts: &Facts<'_, '_>) -> Option<Explanation> {
 pub(super) fn compressed(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let layout = facts.segment.compressed()?;
     let because =
-        format!("{} Programs may wait for that rather than for the device.", compression(layout));
+        format!("{} Programs may wait for compression rather than for the \
+                 device.", compression(layout));
     let decided_by =
         "Observe again with an uncompressed copy, or check the CPU time of the kernel workers.";
     let (doubt, all) = (Doubt::CompressedFiles, facts.states.all());

@@ -86,7 +86,7 @@ pub(super) static ROWS: [Row; 15] = [
         let stopgap = if is_low || case.segment.of_windows {
             ""
         } else {
-            " Until then, lower nr_requests as a stopgap."
+            " Until the program is changed, lower nr_requests."
         };
         let action = format!(
             "Use queue depth {depth:.0} instead of {} in the program{share}.{at_device}{stopgap}",
