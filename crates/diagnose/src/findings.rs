@@ -331,7 +331,7 @@ fn stepped(load: &Sustained) -> Option<Finding> {
         ),
     };
     let claim = format!(
-        "Under {} the rate was {} for {} ({}), then fell to {}: {cause}. {back}",
+        "Under {} the rate was {} for {} ({} transferred), then fell to {}: {cause}. {back}",
         described(&load.workload),
         record::with_interval(before, format_iops),
         record::format_duration(load.ran_ns.0),

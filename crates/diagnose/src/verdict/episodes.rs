@@ -243,9 +243,9 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
             None => "The profile makes no prediction for this load".to_owned(),
         };
         return format!(
-            "Friedman's split (S = U/X, Q = R - S) is valid for a device that serves one request \
-             at a time. {unknown}, so it is unknown whether this device does. On a parallel \
-             device, the split counts parallel service as queueing."
+            "Friedman's split (service S = U/X, queueing Q = R - S) is valid for a device that \
+             serves one request at a time. {unknown}, so it is unknown whether this device does. \
+             On a parallel device, the split counts parallel service as queueing."
         );
     };
     let Some(split) = one.segment.tally.utilization_law() else {
