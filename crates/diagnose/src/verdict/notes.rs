@@ -236,8 +236,8 @@ fn pieces(judged: &Judged<'_>) -> Option<Note> {
     let segment = &judged.segment;
     let (layout, piece, bytes) = segment.in_pieces()?;
     let claim = format!(
-        "The average extent of {} is {}. That costs time only if requests are sequential in the \
-         file, but their order was not traced.",
+        "The average extent of {} is {}. Short extents cost time only if requests are sequential \
+         in the file, but their order was not traced.",
         files(layout),
         format_bytes(piece as u64)
     );

@@ -44,7 +44,7 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::PageCacheServed,
             format!(
-                "The page cache served {:.0} % of the bytes: this is memory, not {}.",
+                "The page cache served {:.0} % of the bytes: this run measured memory, not {}.",
                 (1.0 - ratio) * 100.0,
                 counters.device
             ),

@@ -269,7 +269,7 @@ pub(super) static ROWS: [Row; 15] = [
             "watch the other device: it should still have spare capacity",
         ],
         ..row(Strategy::LoadBalancing, &[CauseCode::HotDevice], Fixes::Load, |case| {
-            let action = "Move half of this device's load to one with spare capacity.";
+            let action = "Move half of this device's load to a device with spare capacity.";
             let sure = case.judged.judgement.confidence() != Confidence::Possible;
             sure.then(|| (action.to_owned(), Some(array(2, RaidLevel::Raid0))))
         })
