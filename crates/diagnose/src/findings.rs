@@ -80,15 +80,15 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
             if spread.alone { ", one at a time," } else { "" }
         );
         let claim = format!(
-            "Files on this disk differ: {load} are {} as fast on a file {} as on one {}. The ± on \
-             this page covers other files on this disk.",
+            "Files on this disk differ: {load} are {} as fast on a file {} as on a file {}. The ± \
+             on this page includes this difference.",
             times(ratio),
             of(fast.0).unwrap_or_default(),
             of(slow.0).unwrap_or_default(),
         );
-        let remedy = "Measure the file you care about with --file PATH, or check a directory \
-                      whose files are written the way yours are. Rewriting a file in the faster \
-                      way may speed it up.";
+        let remedy = "Measure the file you care about with --file PATH, or check a directory whose \
+                      files are written like yours. Rewriting a file in the faster way may speed \
+                      it up.";
         Finding::warning(FindingCode::AreasDiffer, claim, remedy)
             .with("rate of the fastest area over the slowest", ratio, "")
             .with("standard error of another file's rate", spread.rate_se, "share")
@@ -101,7 +101,7 @@ fn wandered(profile: &Profile) -> Option<Finding> {
     let se = profile.level_se_rel.filter(|&se| se > LEVEL_SE_MAX)?;
     let claim = format!(
         "The speed of the device drifts for all loads alike: all rates of another run may be {} \
-         higher or lower. The ± on this page includes that.",
+         higher or lower. The ± on this page includes this drift.",
         percent(NORMAL_95 * se)
     );
     if profile.simulated {
@@ -127,7 +127,7 @@ fn drifted(profile: &Profile, trials: &[Trial]) -> Option<Finding> {
             "the numbers describe the middle of the check, and their ± allows for the drift \
              between runs"
         }
-        _ => "the intervals include that",
+        _ => "the intervals include this change",
     };
     let change = percent(drift.change_rel.abs());
     let evidence = |finding: Finding| {
@@ -222,8 +222,8 @@ fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
         (Finding::note(FindingCode::CacheSeen, claim, remedy), "")
     } else if ratio + half_width < CACHE_GAIN {
         let claim = format!(
-            "Re-reads of a small area are no faster than random reads ({size}: {} ±{} of their \
-             rate): no sign of a cache.",
+            "Re-reads of a small area are no faster than random reads ({size}: {} ±{} of the \
+             random rate): no sign of a cache.",
             percent(ratio),
             percent(half_width),
         );
@@ -287,10 +287,11 @@ fn cap_met(profile: &Profile) -> Option<Finding> {
     let first = met.first()?;
     let levels: Vec<String> = met.iter().map(|cap| cap.text()).collect();
     let published = met.iter().find_map(|cap| cap.published.as_deref());
-    let like = published.map_or(String::new(), |what| format!(" Published for {what}."));
+    let like = published
+        .map_or(String::new(), |what| format!(" The same limit is published for {what}."));
     let claim = format!(
-        "Something above the medium caps this device at {}: no request size or queue depth \
-         exceeds that.{like}",
+        "Something above the medium caps this device at {}: no request size or queue depth exceeds \
+         this cap.{like}",
         levels.join(" and ")
     );
     let remedy = "Raise the limit where it is set (volume type, machine size, control group).";
@@ -332,7 +333,7 @@ fn stepped(load: &Sustained) -> Option<Finding> {
         ),
     };
     let claim = format!(
-        "Under {} the rate was {} for {} ({}), then fell to {}: {cause}. {back}",
+        "Under {} the rate was {} for {} ({} transferred), then fell to {}: {cause}. {back}",
         described(&load.workload),
         record::with_interval(before, format_iops),
         record::format_duration(load.ran_ns.0),

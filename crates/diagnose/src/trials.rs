@@ -177,11 +177,11 @@ fn unsteady(trials: &[Trial]) -> Option<Finding> {
     let share = moved as f64 / judged.max(1) as f64;
     (share > UNSTEADY_SHARE).then(|| {
         let claim = format!(
-            "In {moved} of {judged} visits ({}) the rate changed by more than 5 %; by chance, \
-             that happens in 1 to 2 % of visits.",
+            "In {moved} of {judged} visits ({}) the rate changed by more than 5 %; chance explains \
+             1 to 2 % of visits.",
             percent(share)
         );
-        let remedy = "The intervals include this. A larger --budget makes visits longer.";
+        let remedy = "The intervals include these changes. A larger --budget makes visits longer.";
         Finding::note(FindingCode::NotSteady, claim, remedy)
             .with("visits that moved", share, "share")
             .confidence(Confidence::Likely)

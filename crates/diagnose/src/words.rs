@@ -19,7 +19,7 @@ pub(crate) fn of_largest(share: f64) -> String {
     if share <= 1.0 {
         format!("{} of the maximum", percent(share))
     } else {
-        format!("above the profile's predicted maximum ({} of that)", percent(share))
+        format!("{} of the profile's predicted maximum", percent(share))
     }
 }
 

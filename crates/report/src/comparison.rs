@@ -143,8 +143,8 @@ fn result(comparison: &Comparison) -> Badge {
     let because = match comparison.tests {
         0 => String::new(),
         tests => format!(
-            "{} tested; if the results were equal, chance would show a difference anywhere in the \
-             table in at most {} of comparisons.",
+            "{} tested; if A and B were equal, at most {} of comparisons would show any \
+             difference.",
             rows(tests as usize),
             number::percent(comparison.false_alarm_rate),
         ),
@@ -181,7 +181,7 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
     }
     if comparison.is_nothing() {
         return Some(
-            "Measure the same cells on both sides: these have no cell in common.".to_owned(),
+            "A and B have no cell in common: measure the same cells on both sides.".to_owned(),
         );
     }
     if comparison.count(ComparedVerdict::CannotTell) == 0 {

@@ -61,7 +61,7 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     }
     story.list("Not measured", "assumptions of the model", &extrapolated);
     if let Some(since) = &document.since_profile {
-        let text = format!("{}; the prediction is adjusted for that", level_text(since));
+        let text = format!("{}; the prediction is adjusted for this change", level_text(since));
         story.condition("since the profile", text);
     }
     if let Some(prediction) = advised.filter(|_| !document.simulated) {

@@ -23,7 +23,10 @@ pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> St
     if let Some(since) = since {
         story.condition(
             "device now, relative to the profile",
-            format!("{}; predictions are adjusted for that before each visit", level_text(since)),
+            format!(
+                "{}; predictions are adjusted for this change before each visit",
+                level_text(since)
+            ),
         );
     }
     let latency = |trial: &ValidationTrial| -> Option<Estimate> {

@@ -54,7 +54,7 @@ fn observed_load(story: &mut Story, observed: &ObservedLoad, before: Option<&Loa
     if let (Some(counted), Some(before)) = (observed.latency_ns, before) {
         let ratio = counted / before.latency_ns.value;
         let doubt = if (0.8..1.25).contains(&ratio) {
-            "the model's latency is close to that".to_owned()
+            "close to the model's latency".to_owned()
         } else {
             format!("{ratio:.2} times the model's latency: use the ratios below, not the times")
         };

@@ -40,7 +40,7 @@ pub fn zones(map: &ZoneMap) -> Story {
     story.fact("loss", loss(map));
     let lowest = told(&map.lowest, |place| {
         format!(
-            "{} at {}, which a sequential read of the whole target can rely on",
+            "{} at {}; a sequential read of the whole target can rely on this rate",
             number::rate_with_interval(&place.bytes_per_s),
             format_bytes(place.offset_bytes.0)
         )

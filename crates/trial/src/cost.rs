@@ -94,9 +94,8 @@ fn order(lower_us: f64, upper: &CpuUpper) -> Option<Finding> {
     let same_pass = upper.lower_us_per_io.map(|estimate| estimate.value);
     let why = match same_pass {
         Some(charged) if charged <= upper.us_per_io.high => {
-            "within the pass, the charged CPU time was below the bound: the load costs less CPU \
-             time when the CPUs do not sleep between requests, so the bound is valid only for \
-             machines whose CPUs stay awake"
+            "the load costs less CPU time when the CPUs do not sleep between requests, so the \
+             upper bound is valid only for machines whose CPUs stay awake"
         }
         _ if !upper.doubts.is_empty() => "the doubts listed with the upper bound explain this",
         _ => {

@@ -25,7 +25,7 @@ pub enum TrialError {
     #[error("job {0} ended in an internal error; please report this with the command line")]
     Panic(u32),
     /// This backend cannot run a part of a workload.
-    #[error("a simulated device runs complete workloads and cannot run a part of one")]
+    #[error("a simulated device runs only complete workloads")]
     NoPart,
     /// The clients could not run the load: what happened, and on which machine.
     #[error("{0}")]

@@ -5,8 +5,8 @@
 use super::effects::{Action, BUFFERED, Contrast, Rule, Sign};
 
 /// Cost of a crash if a write completes before it is on the medium.
-const LOST: &str = "a crash loses writes that were not flushed, and the rate excludes the flush: \
-                    not for logs and metadata";
+const LOST: &str = "a crash loses writes that were not flushed (not for logs and metadata); the \
+                    rate excludes the flush";
 /// Cost of reading through the page cache.
 const COPIED: &str = "an extra copy of each byte, and page-cache memory taken from other files";
 /// Cost of allocating a file's blocks in advance.

@@ -46,7 +46,8 @@ fn read_ahead(facts: &ProfileFacts<'_>) -> Derived {
     let raised = value(bytes.value) > bytes.value as u64 * WINDOWS;
     let least = if raised { ", and raised to the default 128" } else { "" };
     let derivation = format!(
-        "{words}; doubled, so that the data of the next request is already in memory{least}{was}"
+        "{words}; the setting is twice that size, so that the data of the next request is already \
+         in memory{least}{was}"
     );
     facts.settled(&bytes, &derivation, |bytes| (value(bytes) >> 10).to_string())
 }
@@ -75,8 +76,8 @@ fn requests(facts: &ProfileFacts<'_>) -> Derived {
         ""
     };
     let derivation = format!(
-        "{words}; doubled to leave room for waiting requests, then rounded up to a power of two: \
-         {wanted}{least}{}",
+        "{words}; the setting is twice that depth, to leave room for waiting requests, rounded up \
+         to a power of two: {wanted}{least}{}",
         now(before)
     );
     facts.settled(&depth, &derivation, |depth| value(depth).to_string())
@@ -102,8 +103,7 @@ fn scheduler(facts: &ProfileFacts<'_>) -> Derived {
         "ordering saves little"
     };
     let derivation = format!(
-        "{words}, a ratio of {:.0}; the maximum rate times the latency at QD 1 is {parallel:.1}: \
-         {why}{was}",
+        "{words}, a ratio of {:.0}; {why} (maximum rate times latency at QD 1: {parallel:.1}){was}",
         ratio.value
     );
     facts.settled(&side_by_side, &derivation, |parallel| value(ratio.value, parallel))?;

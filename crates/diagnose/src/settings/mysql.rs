@@ -44,10 +44,9 @@ fn capacity(facts: &ProfileFacts<'_>, share: f64) -> Derived {
         ""
     };
     let why = if share > BACKGROUND {
-        "for times when flushing falls behind; below the rate at which the queue grows without \
-         bound"
+        "the limit when flushing falls behind; at the full rate, the queue would grow without bound"
     } else {
-        "for background work; the rest of the rate is for queries"
+        "the limit of background work; the rest of the rate is for queries"
     };
     let derivation = format!(
         "{:.0} % of {} random 16 KiB writes per second{how}{bound}: {why}",

@@ -84,7 +84,7 @@ fn put_right(one: &Judged<'_>, cause: &Cause, episode: u32) -> Option<Ranked> {
         episode,
         effect: Measured::not("no model predicts the effect of this setting or state"),
         gain: None,
-        assumes: "the fact causes the measured effect".to_owned(),
+        assumes: "this setting or state causes the measured effect".to_owned(),
         cost: "time to investigate, or a replacement part".to_owned(),
         how_to_check: "observe again under the same load: the effect should be gone".to_owned(),
     };

@@ -287,7 +287,7 @@ fn writes_in_front(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let work = writes.time_ns? / segment.tally.all.time_ns?.max(1.0);
     let waits = read_ns / look.unloaded_ns.max(1.0);
     let claim = format!(
-        "Writes make up {} of the queue, and reads wait behind them ({} each).",
+        "Writes make up {} of the queue, and reads wait behind them ({} per read).",
         percent(work),
         format_nanos(read_ns)
     );

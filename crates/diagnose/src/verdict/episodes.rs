@@ -243,9 +243,9 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
             None => "The profile makes no prediction for this load".to_owned(),
         };
         return format!(
-            "Friedman's split (S = U/X, Q = R - S) is valid for a device that serves one request \
-             at a time. {unknown}, so it is unknown whether this device does. On a parallel \
-             device, the split counts parallel service as queueing."
+            "Friedman's split (service S = U/X, queueing Q = R - S) is valid for a device that \
+             serves one request at a time. {unknown}, so it is unknown whether this device does. \
+             On a parallel device, the split counts parallel service as queueing."
         );
     };
     let Some(split) = one.segment.tally.utilization_law() else {
@@ -265,7 +265,6 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
     format!(
         "This device serves about {side:.0} requests in parallel. Friedman's S = U/X ({service}) \
          is then the mean time between completions, not the service latency ({alone} at QD 1), and \
-         his Q = R - S counts parallel service as queueing: it is R (1 - U/L). Use the calibrated \
-         split here."
+         his Q = R - S counts parallel service as queueing. Use the calibrated split here."
     )
 }

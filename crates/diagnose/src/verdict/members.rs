@@ -113,13 +113,14 @@ pub(super) fn below_files(
                 let slowest = matches!(told.sibling, Some(Sibling::Slowest(_)));
                 if capped && known && !slowest && bytes(one) >= MOST_OF_IT * bytes(cause) {
                     let what = &cause.judgement.claim;
-                    let claim = format!("Its file is on {name}, which is capped. {what}");
+                    let claim = format!("This device's file is on {name}, which is capped. {what}");
                     told.capped_below = Some((claim, by.clone()));
                     continue;
                 }
                 if one.judgement.verdict.is_slow() || slowest {
                     let what = if capped { "capped" } else { "slow" };
-                    told.sentences.push(format!(" Its file is on {name}, which is {what}."));
+                    let sentence = format!(" This device's file is on {name}, which is {what}.");
+                    told.sentences.push(sentence);
                 }
             }
         }

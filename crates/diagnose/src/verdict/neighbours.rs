@@ -118,7 +118,7 @@ impl Segment<'_> {
         };
         let most = users.flushing.iter().max_by(|a, b| a.syncs_per_s().total_cmp(&b.syncs_per_s()));
         match most {
-            Some(group) => format!("Most come from {}.", self.told(group)),
+            Some(group) => format!("Most flushes come from {}.", self.told(group)),
             None => {
                 "No fsync calls were seen: the file system does not report them, or the kernel \
                  flushes on its own."

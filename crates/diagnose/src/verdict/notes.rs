@@ -73,7 +73,7 @@ pub(crate) fn notes(
     let busy_doubt = device.busy_doubt.as_ref().filter(|_| doubtful).map(|doubt| {
         let cut = match whole.busy_cut_s > 0.0 {
             true => {
-                " The busy share of this page leaves out busy time without a request in flight."
+                " The busy share of this page excludes busy time without a request in flight."
             }
             false => "",
         };
@@ -202,8 +202,8 @@ fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
 fn discards(whole: &IntervalTotals) -> Option<Note> {
     let share = whole.discards? / whole.all.count().max(1.0);
     let claim = format!(
-        "Discards added {} to the requests, and this source's latency includes them: a file \
-         system that trims looks slow.",
+        "Discards added {} to the number of requests, and this source's latency includes them: a \
+         file system that trims looks slow.",
         percent(share)
     );
     let numbers = [("discards per request", share, "share")];
@@ -236,8 +236,8 @@ fn pieces(judged: &Judged<'_>) -> Option<Note> {
     let segment = &judged.segment;
     let (layout, piece, bytes) = segment.in_pieces()?;
     let claim = format!(
-        "The average extent of {} is {}. That costs time only if requests are sequential in the \
-         file, but their order was not traced.",
+        "The average extent of {} is {}. Short extents cost time only if requests are sequential \
+         in the file, but their order was not traced.",
         files(layout),
         format_bytes(piece as u64)
     );

@@ -143,8 +143,8 @@ pub(super) fn explains_waits(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let effects = Effects { load: load(segment, None), seen: vec![waits], holder: None };
     let claims = causes::judged(now, then, &effects);
     let claim = claims.iter().find(|claim| claim.seen.is_some() && claim.weight >= TELLING)?;
-    let decided_by = "Correct that and observe again, or run as root: the tracer measures the \
-                      waits.";
+    let decided_by = "Correct this setting or state and observe again, or run as root: the tracer \
+                      measures the waits.";
     let (doubt, all) = (Doubt::SystemFact, facts.states.all());
     Some(Explanation::beside(Verdict::NotTheDisk, doubt, all, claim.text(), decided_by))
 }

@@ -112,8 +112,8 @@ impl LoopKind {
                 )
             }
             Self::Bounded(most, moments) => format!(
-                "In {moments} samples the queue depth never exceeded {most:.0}; with independent \
-                 arrivals it would have done so at least once."
+                "In {moments} samples the queue depth never exceeded {most:.0}; independent \
+                 arrivals would have exceeded it at least once."
             ),
             Self::BeyondTags(waiting) => format!(
                 "On average, {} more requests wait for a device tag; no counter shows requests \

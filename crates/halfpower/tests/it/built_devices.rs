@@ -102,6 +102,6 @@ fn a_leg_whose_file_lies_on_a_slower_disk_is_the_slowest_member_and_that_disk_is
     assert!(!episode(&found, &quick).verdict.is_slow(), "{found:#?}");
     // This device holds the loop device's file.
     assert_eq!(episode(&found, &below).verdict, Verdict::Capped, "{found:#?}");
-    let cause = format!("Its file is on {}, which is capped", name(&below));
+    let cause = format!("This device's file is on {}, which is capped", name(&below));
     assert!(leg.claim.contains(&cause), "{}", leg.claim);
 }

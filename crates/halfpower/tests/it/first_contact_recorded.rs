@@ -113,7 +113,7 @@ fn a_loop_device_on_a_disk_whose_limit_is_reached_is_capped_by_that_limit() {
         "cap-below-loop",
         &[
             "loop0: CAPPED (likely)",
-            "Its file is on vda, which is capped",
+            "This device's file is on vda, which is capped",
             "do first Raise riops=200",
         ],
         &["OVERLOADED", "SLOW (", "SMART"],

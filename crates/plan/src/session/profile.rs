@@ -162,7 +162,7 @@ pub fn drift_now(
     display: &mut dyn Display,
 ) -> Result<(Predictor, DriftNow)> {
     if profile.simulated {
-        let text = "--now: a simulated device does not change after it was profiled; omit it";
+        let text = "--now: a simulated device does not change after it was profiled; omit --now";
         return Err(SessionError::usage(text));
     }
     // In a directory, only halfpower's own test file is written.

@@ -61,8 +61,8 @@ fn binding(run: &LimitsRun) -> Badge {
 fn path(story: &mut Story, components: &[PathComponent]) {
     let section = story.section(
         "The path",
-        "advertised peak (PAP) and measured rate (RAP); ½: half of PAP reached; disks: number of \
-         these disks that saturate the part with sequential reads",
+        "advertised peak (PAP) and measured rate (RAP); ½: half of PAP reached; disks: how many of \
+         these disks saturate the part with sequential reads",
     );
     section.table(components, |t| {
         t.left("", |part| part.name.clone());

@@ -116,8 +116,8 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
         let half = expected.iter().find(|e| (e.saturation - 0.5).abs() < 1e-9);
         if let (Some(alone), Some(half)) = (alone, half) {
             said.push(format!(
-                "at half of the maximum, independent {name} take {}, {} times the latency at QD 1 \
-                 ({})",
+                "at half of the maximum, {name} that arrive independently take {}, {} times the \
+                 latency at QD 1 ({})",
                 number::with_interval(&half.latency_ns, number::time),
                 number::digits(half.latency_ns.value / alone.latency_ns.value),
                 number::time(alone.latency_ns.value)

@@ -142,8 +142,8 @@ fn protected(section: &mut Section, profile: &Profile) {
     let Some(write) = direct.map(|cell| cell.latency_ns) else { return };
     let write = rerun(profile, &write, (OpKind::Write, Pattern::Sequential, 1));
     section.text(format!(
-        "A direct write of {} without a flush takes {}. That is about the time of a commit on a \
-         device with a power-loss-protected write cache, which needs no flush.",
+        "A direct write of {} without a flush takes {}, about the time of a commit on a device \
+         with a power-loss-protected write cache, which needs no flush.",
         format_bytes(DIRECT_BYTES),
         number::with_interval(&write, number::time),
     ));

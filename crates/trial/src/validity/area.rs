@@ -175,7 +175,7 @@ pub(super) fn drop_cache(trial: &Trial) -> Option<Finding> {
             FindingCode::CachedPagesLeft,
             severity,
             format!(
-                "{} of the area ({}) was still in the page cache after {} dropped it{meaning}.",
+                "{} of the area ({}) stayed in the page cache when {} dropped the rest{meaning}.",
                 format_bytes(after),
                 format_share(share),
                 cache_dropped.method.name()

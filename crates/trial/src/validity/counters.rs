@@ -44,13 +44,13 @@ pub(super) fn page_cache(trial: &Trial) -> Option<Finding> {
         Finding::warning(
             FindingCode::PageCacheServed,
             format!(
-                "The page cache served {:.0} % of the bytes: this is memory, not {}.",
+                "The page cache served {:.0} % of the bytes: this run measured memory, not {}.",
                 (1.0 - ratio) * 100.0,
                 counters.device
             ),
             remedy,
         )
-        .with("device bytes over ours", ratio, "")
+        .with("device bytes over this run's", ratio, "")
     })
 }
 
@@ -80,7 +80,7 @@ pub(super) fn compressed(trial: &Trial) -> Option<Finding> {
             "Write incompressible data (the default, without --zeros and --compressible), or \
              measure a directory that is not compressed.",
         )
-        .with("device bytes over ours", ratio, "")
+        .with("device bytes over this run's", ratio, "")
         .confidence(Confidence::Likely)
     })
 }
@@ -132,7 +132,7 @@ fn read_ahead(trial: &Trial) -> Option<Finding> {
              O_DIRECT.",
         )
         .with("size at the device", theirs, "bytes")
-        .with("device bytes over ours", traffic.ratio, "")
+        .with("device bytes over this run's", traffic.ratio, "")
         .confidence(Confidence::Likely)
     })
 }
@@ -159,7 +159,7 @@ pub(super) fn device_saw_less(trial: &Trial) -> Option<Finding> {
             "Something above that device serves requests: a cache layer, holes, or a file system \
              that ignores O_DIRECT.",
         )
-        .with("device bytes over ours", ratio, "")
+        .with("device bytes over this run's", ratio, "")
     })
 }
 
@@ -189,7 +189,7 @@ fn same_direction(trial: &Trial) -> Option<Finding> {
             ),
             QUIET,
         )
-        .with("device bytes over ours", ratio, "")
+        .with("device bytes over this run's", ratio, "")
         .confidence(Confidence::Likely)
     })
 }
@@ -215,7 +215,7 @@ fn other_direction(trial: &Trial) -> Option<Finding> {
             ),
             QUIET,
         )
-        .with("their bytes over ours", share, "")
+        .with("their bytes over this run's", share, "")
         .confidence(Confidence::Likely)
     })
 }

@@ -121,8 +121,9 @@ pub(super) fn array(trial: &Trial) -> Option<Finding> {
                 bad + check.good,
                 named.join("; ")
             ),
-            "One target cannot be recomputed from the others: run with --verify and a write load, \
-             which makes them consistent first, or rebuild the leg that is known to be wrong.",
+            "No target can be recomputed from the others. Run with --verify and a write load \
+             (which first makes the legs consistent), or rebuild the leg that you know to be \
+             wrong.",
         )
         .with("inconsistent rows", bad as f64, "")
         .with("consistent rows", check.good as f64, "")

@@ -137,7 +137,7 @@ pub(super) fn no_io(trial: &Trial) -> Option<Finding> {
     (trial.workload.engine == EngineName::Null).then(|| {
         Finding::warning(
             FindingCode::NoDevice,
-            "The null engine does no I/O: this is the limit of the program, not of the target.",
+            "The null engine does no I/O: the result is the limit of halfpower, not of the target.",
             "Use another --ioengine to measure the target.",
         )
     })

@@ -34,12 +34,13 @@ pub(super) fn cgroup(trial: &Trial) -> Option<Finding> {
         format!("The control group {:?} limits {what} on {}", limit.group, limit.major_minor);
     let (severity, claim) = if share >= AT_LIMIT {
         let claim = format!(
-            "{place} to {asked}, and they ran at {}: this measures the limit, not the device.",
+            "{place} to {asked}, and this run reached {}: the result is the limit, not the device.",
             text(rate)
         );
         (Severity::Warning, claim)
     } else {
-        let claim = format!("{place} to {asked}; they ran at {} of that.", format_share(share));
+        let share = format_share(share);
+        let claim = format!("{place} to {asked}; this run reached {share} of that limit.");
         (Severity::Info, claim)
     };
     Some(

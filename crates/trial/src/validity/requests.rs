@@ -40,7 +40,7 @@ pub(super) fn merged(trial: &Trial) -> Option<Finding> {
              /sys/block/NAME/queue/nomerges to 2.",
         )
         .with("requests merged", merges, "")
-        .with("device requests over ours", counters.ratio_ios.unwrap_or_default(), "")
+        .with("device requests over this run's", counters.ratio_ios.unwrap_or_default(), "")
     })
 }
 
@@ -96,6 +96,6 @@ pub(super) fn split(trial: &Trial) -> Option<Finding> {
             remedy,
         )
         .with("additional device requests", splits, "")
-        .with("of our requests", share, "share")
+        .with("of this run's requests", share, "share")
     })
 }

@@ -45,7 +45,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         (Some(bytes), _) if bytes < LOW_BYTES => {
             let text = record::format_bytes(bytes as u64);
             let says = format!(
-                "vm.dirty_bytes is {text}: the kernel allows no more dirty data than that."
+                "vm.dirty_bytes is {text}: the kernel allows no more dirty data."
             );
             (says, LOW_BYTES / bytes)
         }

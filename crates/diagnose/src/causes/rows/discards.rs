@@ -45,7 +45,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let mounted = fact.is_some_and(|fact| fact.text(MOUNTED).is_some());
         let by = if mounted { ", and a file system is mounted with `discard`" } else { "" };
         let says = format!(
-            "The drive gets {} discards per second in addition to {} requests{by}.",
+            "The drive gets {} discards and {} other requests per second{by}.",
             format_count(discards),
             format_count(requests)
         );

@@ -39,8 +39,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         format_rate(step.after),
         format_bytes(step.written as u64)
     );
-    let action = "Let the drive idle between bursts, write less at a time, keep more of it free \
-                  and trimmed, or use a drive made for sustained writes.";
+    let action = "Let the drive idle between bursts, write less at a time, keep more of the drive \
+                  free and trimmed, or use a drive made for sustained writes.";
     let claim = Claim::unusual(says, &[Effect::SteppedDown], action)
         .with("rate before", step.before, "bytes/s")
         .with("rate after", step.after, "bytes/s");

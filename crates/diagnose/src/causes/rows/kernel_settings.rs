@@ -54,7 +54,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
             "The kernel throttles page-cache writes while reads take longer than {} (wbt).",
             format_nanos(target_ns)
         );
-        let action = "If writes matter more, disable it (echo 0 > \
+        let action = "If writes matter more, disable wbt (echo 0 > \
                       /sys/block/DISK/queue/wbt_lat_usec) and check whether reads get slower.";
         Claim::usual(says, &[Effect::WaitsBefore], action).by(1.0 / target_ns)
     })

@@ -72,8 +72,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let commit = format_nanos(commit_ms * 1e6);
     if commits[1] >= WAITS * commits[3] {
         let says = format!(
-            "Commits to the server take {commit}. More than half of that is the wait for a free \
-             slot on this machine."
+            "Commits to the server take {commit}. More than half of that time is the wait for a \
+             free slot on this machine."
         );
         let action = "Use more connections (mount option nconnect), or a larger slot table \
                       (sunrpc.tcp_max_slot_table_entries).";

@@ -58,8 +58,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         let says = format!(
             "The USB bridge takes one command at a time: its driver is usb-storage, not uas{trim}."
         );
-        let action = "Use a bridge with UAS. If this one has UAS and a kernel quirk disables it, \
-                      `dmesg` shows that (usb-storage.quirks).";
+        let action = "Use a bridge with UAS. `dmesg` shows whether a kernel quirk disables UAS \
+                      (usb-storage.quirks).";
         let claim = Claim::unusual(says, &Effect::ONE_AT_A_TIME, action).only_if(several);
         return Some(Claim { notable: false, ..claim });
     }

@@ -150,7 +150,7 @@ pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
     }
     if one.constant.is_some() && other.constant.is_none() && facts.segment.never_empties() {
         let because =
-            format!("{} A limit on this operation alone would explain that.", one.because());
+            format!("{} A limit on this operation alone would explain the latency.", one.because());
         let decided_by = facts.segment.by_system(
             "Look for a limit on that operation (provider, hypervisor), or run a trial at \
                  another rate.",
@@ -160,7 +160,8 @@ pub(super) fn of_one_operation(facts: &Facts<'_, '_>, found: &mut Vec<Explanatio
         let (doubt, all) = (Doubt::OneOperationConstant, facts.states.all());
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
     }
-    let because = format!("{} The mean over reads and writes hides that.", one.because());
+    let because =
+        format!("{} The mean over reads and writes hides this difference.", one.because());
     let decided_by = "Run a trial of that operation alone and compare it with the profile.";
     let (doubt, not_slow) = (Doubt::OneOperation, facts.states.not_slow());
     found.push(Explanation::beside(Verdict::Slow, doubt, not_slow, because, decided_by));

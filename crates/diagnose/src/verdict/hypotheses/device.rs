@@ -145,7 +145,7 @@ impl Text<'_, '_> {
         let why = match open {
             Some(open) => format!(
                 "at this rate, open-loop requests in the profile took {}. A rate limit slows only \
-                 programs that need more",
+                 programs that need a higher rate",
                 format_nanos(open.value)
             ),
             None => "read-ahead or a cache of the device serves them".to_owned(),
@@ -193,7 +193,7 @@ impl Text<'_, '_> {
 
     fn may_be_as_expected(&self) -> (Doubt, String, &'static str) {
         let because = format!(
-            "Requests take {} the predicted latency: this is close to the threshold, or too \
+            "Requests take {} the predicted latency: this ratio is close to the threshold, or too \
              uncertain.",
             times(self.measure.slower())
         );
@@ -212,7 +212,7 @@ impl Text<'_, '_> {
         }
         if (HARDLY_SLOW..CLOSE * SLOW_FROM).contains(&over) {
             let because = format!(
-                "Requests take {} the predicted latency: this is close to the threshold.",
+                "Requests take {} the predicted latency: this ratio is close to the threshold.",
                 times(over)
             );
             let decided_by = "Observe for longer, or make a profile with narrower intervals.";

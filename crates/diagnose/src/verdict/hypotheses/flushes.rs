@@ -23,8 +23,9 @@ pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         found.push(Explanation::beside(Verdict::Overloaded, doubt, fine, because, decided_by));
     }
     if neighbour.by == NeighbourBy::Flushes {
-        let because =
-            format!("Requests wait while the device flushes, which no profile includes: {told}.");
+        let because = format!(
+            "Requests wait while the device flushes, a wait that no profile includes: {told}."
+        );
         let (doubt, slow) = (Doubt::NeighbourFlushes, facts.states.slow());
         found.push(Explanation::beside(Verdict::Overloaded, doubt, slow, because, decided_by));
     }
@@ -49,8 +50,10 @@ pub(super) fn many(facts: &Facts<'_, '_>) -> Option<Explanation> {
 /// Compressed files keep CPUs busy, and the device gets other requests than the program submitted.
 pub(super) fn compressed(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let layout = facts.segment.compressed()?;
-    let because =
-        format!("{} Programs may wait for that rather than for the device.", compression(layout));
+    let because = format!(
+        "{} Programs may wait for compression rather than for the device.",
+        compression(layout)
+    );
     let decided_by =
         "Observe again with an uncompressed copy, or check the CPU time of the kernel workers.";
     let (doubt, all) = (Doubt::CompressedFiles, facts.states.all());

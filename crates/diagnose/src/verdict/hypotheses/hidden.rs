@@ -17,7 +17,7 @@ pub(super) fn unknown_device(facts: &Facts<'_, '_>) -> Option<Explanation> {
         return None;
     }
     let because = "The source gives only the name of the device. A host below the device, or a \
-                   limit or scheduler above it, would look the same.";
+                   limit or scheduler above it, could cause the same numbers.";
     let decided_by = "Observe live on that machine with `halfpower diagnose`.";
     let (doubt, slow) = (Doubt::DeviceUnknown, facts.states.slow());
     Some(Explanation::beside(Verdict::Capped, doubt, slow, because, decided_by))
@@ -52,7 +52,7 @@ pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64) -> Option<Explanation> 
         (
             format!(
                 "{} is the export of a file server: the network, a limit or other clients of the \
-                 server would look the same and are not visible here.",
+                 server could cause the same numbers and are not visible here.",
                 device.disk
             ),
             "Observe on the server. For NFS, also run `nfsiostat` and compare the round trip with \
@@ -63,8 +63,8 @@ pub(super) fn below_of(facts: &Facts<'_, '_>, slow: f64) -> Option<Explanation> 
         let cap = if segment.around.over_limit.is_some() { "" } else { "a provider's cap, " };
         (
             format!(
-                "{} is a virtual disk: {cap}a neighbour on the host or a network below it would \
-                 look the same and is not visible here.",
+                "{} is a virtual disk: {cap}a neighbour on the host or a network below it could \
+                 cause the same numbers and is not visible here.",
                 device.disk
             ),
             "Check the provider's or the host's own metrics of this volume.",

@@ -73,7 +73,7 @@ pub(super) static ROWS: [Hypothesis; 47] = [
     row("tasks wait for I/O that the device is not doing", Queue, One(waits_above::pressure)),
     row("something stops the programs briefly", Queue, One(stops::above_the_device)),
     row("a slow device is capped", Below, One(constant_rate::of_a_slow_device)),
-    row("the rate is held above the device", Queue, One(constant_rate::of_a_fine_device)),
+    row("a layer above the device limits the rate", Queue, One(constant_rate::of_a_fine_device)),
     row("a program paces groups of requests", Program, One(constant_rate::of_a_device_that_rests)),
     row("a queued device is capped", Below, One(constant_rate::behind_a_queue)),
     row("one operation is capped or slow", Below, Several(constant_rate::of_one_operation)),

@@ -18,8 +18,8 @@ pub(super) fn comes_and_goes(facts: &Facts<'_, '_>) -> Option<Explanation> {
 pub(super) fn capped_inside(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let pin = facts.elsewhere.fast_below?;
     let claim = format!(
-        "{} at any queue depth. Below that, the device is as fast as its profile predicts: the cap \
-         is in the device or below it.",
+        "{} at any queue depth. Below that rate, the device is as fast as its profile predicts: \
+         the cap is in the device or below it.",
         pin.stays()
     );
     let rival = (

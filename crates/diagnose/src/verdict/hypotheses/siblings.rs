@@ -35,7 +35,8 @@ pub(super) fn slowest(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     );
     if ratio < CLEAR {
         let because = format!(
-            "The positions of its requests alone can explain a latency {} that of its sibling.",
+            "The positions of this member's requests alone can explain a latency {} that of its \
+             sibling.",
             times(ratio)
         );
         let doubt = Doubt::PlaceOnMember;

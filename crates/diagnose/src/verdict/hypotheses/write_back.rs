@@ -47,7 +47,7 @@ pub(super) fn perhaps_no_program_waits(facts: &Facts<'_, '_>) -> Option<Explanat
         return None;
     }
     let claim = "Only writes are in flight. They may be write-back from the page cache, for which \
-                 no program waits; this source does not show that.";
+                 no program waits; this source does not show whether they are.";
     let decided_by = segment.by_system(
         "Record the counter Cache\\Lazy Write Pages/sec too, or measure latency in the program.",
         "Check the pages under write-back (Writeback in /proc/meminfo), or measure latency in \
@@ -75,7 +75,7 @@ pub(super) fn limit(facts: &Facts<'_, '_>) -> Option<Explanation> {
     };
     let claim = format!("{stops}; {reached}. The device has idle time.");
     let rival = (
-        "The programs may not need to write more than that.",
+        "The programs may not need to write more.",
         "Raise the limit (sysctl vm.dirty_bytes) and see whether the programs write more.",
     );
     let all = facts.states.all();

@@ -86,7 +86,7 @@ pub(super) static ROWS: [Row; 15] = [
         let stopgap = if is_low || case.segment.of_windows {
             ""
         } else {
-            " Until then, lower nr_requests as a stopgap."
+            " Until the program is changed, lower nr_requests."
         };
         let action = format!(
             "Use queue depth {depth:.0} instead of {} in the program{share}.{at_device}{stopgap}",
@@ -269,7 +269,7 @@ pub(super) static ROWS: [Row; 15] = [
             "watch the other device: it should still have spare capacity",
         ],
         ..row(Strategy::LoadBalancing, &[CauseCode::HotDevice], Fixes::Load, |case| {
-            let action = "Move half of this device's load to one with spare capacity.";
+            let action = "Move half of this device's load to a device with spare capacity.";
             let sure = case.judged.judgement.confidence() != Confidence::Possible;
             sure.then(|| (action.to_owned(), Some(array(2, RaidLevel::Raid0))))
         })

@@ -75,7 +75,7 @@ fn of_numbers_that_cannot_be_added_the_worst_is_quoted_as_such() {
         let mut trials = visits(&random_read(1), 1000.0);
         for (trial, ratio) in trials.iter_mut().zip(ratios) {
             let finding = one(code, Severity::Warning, &format!("Ratio {ratio}."));
-            trial.findings.push(finding.with("device bytes over ours", ratio, ""));
+            trial.findings.push(finding.with("device bytes over this run's", ratio, ""));
         }
         trial_findings(&trials, &[]).remove(0).claim
     };
