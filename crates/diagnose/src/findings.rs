@@ -287,8 +287,8 @@ fn cap_met(profile: &Profile) -> Option<Finding> {
     let first = met.first()?;
     let levels: Vec<String> = met.iter().map(|cap| cap.text()).collect();
     let published = met.iter().find_map(|cap| cap.published.as_deref());
-    let like = published
-        .map_or(String::new(), |what| format!(" The same limit is published for {what}."));
+    let like =
+        published.map_or(String::new(), |what| format!(" The same limit is published for {what}."));
     let claim = format!(
         "Something above the medium caps this device at {}: no request size or queue depth exceeds \
          this cap.{like}",

@@ -72,9 +72,7 @@ pub(crate) fn notes(
     let doubtful = judged.iter().any(|one| !one.segment.known.busy);
     let busy_doubt = device.busy_doubt.as_ref().filter(|_| doubtful).map(|doubt| {
         let cut = match whole.busy_cut_s > 0.0 {
-            true => {
-                " The busy share of this page excludes busy time without a request in flight."
-            }
+            true => " The busy share of this page excludes busy time without a request in flight.",
             false => "",
         };
         let claim = format!("The busy counter is unreliable: {doubt}.{cut}");

@@ -40,7 +40,11 @@ pub(super) fn merged(trial: &Trial) -> Option<Finding> {
              /sys/block/NAME/queue/nomerges to 2.",
         )
         .with("requests merged", merges, "")
-        .with("device requests over this run's", counters.ratio_ios.unwrap_or_default(), "")
+        .with(
+            "device requests over this run's",
+            counters.ratio_ios.unwrap_or_default(),
+            "",
+        )
     })
 }
 

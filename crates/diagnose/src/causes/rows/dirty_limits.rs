@@ -44,9 +44,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     let (says, degree) = match (bytes, ratio) {
         (Some(bytes), _) if bytes < LOW_BYTES => {
             let text = record::format_bytes(bytes as u64);
-            let says = format!(
-                "vm.dirty_bytes is {text}: the kernel allows no more dirty data."
-            );
+            let says = format!("vm.dirty_bytes is {text}: the kernel allows no more dirty data.");
             (says, LOW_BYTES / bytes)
         }
         (None, Some(ratio)) if ratio / 100.0 * memory < LOW_BYTES => {
