@@ -204,6 +204,7 @@ impl ObservationBuilder {
         findings.extend(assumed_times);
         findings.extend(totals::of_one_operation(&mut observation));
         findings.extend(totals::without_short_queues(&mut observation));
+        findings.extend(lacks::without_incomplete_intervals(&mut observation));
         findings.extend(lacks::findings(&observation, self.names, self.counts.discards_mixed));
         findings.extend(lacks::without_stuck_counts(&mut observation));
         observation.findings = findings;

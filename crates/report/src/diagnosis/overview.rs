@@ -29,12 +29,17 @@ pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
         Tone::Bad => 0.0,
         Tone::Warn => 1.0,
         _ if main.is_likely_trouble() => 2.0,
+        // A remedy for a fine disk is for a cause above it.
+        _ if !device.advice.is_empty() => 2.5,
         Tone::Faint => 3.0,
         _ => 4.0,
     };
-    // The mean number of waiting requests, mapped to less than one step of the rank.
-    let waiting = main.calibrated.map_or(0.0, |split| main.numbers.iops * split.queue_ns / 1e9);
-    place - waiting / (waiting + 1.0)
+    // The mean number of waiting requests, without a profile of all in flight, mapped to less than half a
+    // step of the rank.
+    let iops = main.numbers.iops.unwrap_or(0.0);
+    let split = main.calibrated.map(|split| split.queue_ns);
+    let waiting = split.or(main.numbers.latency_ns).map_or(0.0, |waits_ns| iops * waits_ns / 1e9);
+    place - 0.4 * waiting / (waiting + 1.0)
 }
 
 /// The table of the devices in this order, trouble below a named device, why some have no verdict, and the

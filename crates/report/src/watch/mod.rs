@@ -92,6 +92,8 @@ pub struct WatchRow {
     pub verdict: Option<WatchVerdict>,
     /// A short description of its profile; `None` without one.
     pub profile: Option<String>,
+    /// A saved profile of the device that does not fit, why, and what to do.
+    pub unused_profile: Option<String>,
     /// The command that would create a profile.
     pub profile_command: String,
     /// Past intervals, the latest last; at most as many as the screen has columns.
