@@ -56,11 +56,19 @@ pub(super) fn overview(
         t.left("device", |(device, _)| Cell::toned(&device.device, Tone::Strong)).flexible();
         t.left("verdict", |(_, main)| Cell::toned(verdict(main), told(main.verdict).1));
         t.of("latency_mean_ns", |(_, main)| main.numbers.latency_ns).expendable(1);
-        t.right("expected", |(_, main)| {
-            Cell::or_none(main.calibrated, |split| number::time(split.expected_ns.value))
-        })
-        .expendable(2);
+        if rows.iter().any(|(_, main)| main.calibrated.is_some()) {
+            t.right("expected", |(_, main)| {
+                Cell::or_none(main.calibrated, |split| number::time(split.expected_ns.value))
+            })
+            .expendable(2);
+        }
         t.of("iops", |(_, main)| main.numbers.iops).expendable(3);
+        t.right("MB/s", |(_, main)| {
+            Cell::or_none(main.numbers.bytes_per_s, |rate| number::digits(rate / 1e6))
+        })
+        .expendable(5);
+        t.right("QD", |(_, main)| Cell::or_none(main.numbers.concurrency, number::digits))
+            .expendable(6);
         // Dropped first on a narrow terminal: the actions are listed below for each device with a problem.
         t.left("do first", |(device, main)| advice::first_in_words(device, main)).expendable(4);
     });
@@ -91,9 +99,12 @@ pub(super) fn overview(
     }
 }
 
-/// The verdict, with its confidence if that is informative.
+/// The verdict, with its confidence if that is informative. Several alternatives are only counted here.
 fn verdict(main: &Episode) -> String {
-    let words = verdict_text(main);
+    let words = match main.as_good().count() {
+        0 | 1 => verdict_text(main),
+        others => format!("{} or {others} others", told(main.verdict).0),
+    };
     match main.verdict {
         Verdict::NotEnoughEvidence => words,
         _ => format!("{words} ({})", confidence(main.confidence)),
