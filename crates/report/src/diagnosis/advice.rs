@@ -152,7 +152,9 @@ pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Epis
             "Leave the disk alone: it is fine. If a program waits, it waits for something else: a \
              lock, the network, another machine, or something that this source does not report."
         }
-        Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it is fine.",
+        Verdict::Healthy | Verdict::NotTheDisk => {
+            "Leave the disk alone and remove the cause above it: the disk itself is fine."
+        }
         Verdict::NotEnoughEvidence
             if main.numbers.iops.is_none()
                 || main.numbers.requests >= 1.0 && lacks_data(main) =>
