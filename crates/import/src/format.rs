@@ -116,7 +116,7 @@ const RELATIVES: [(&[&str], &str, &str); 21] = [
     (
         &["avwait", "avserv"],
         "output of sar on AIX or Solaris, whose tables are not supported",
-        "halfpower reads sar -d of Linux",
+        "supported: sar -d of Linux",
     ),
     (&["LINUX-RESTART"], "sadf without disks", SADF),
     (&["<sysstat", "<statistics"], "sadf without disks", SADF),
