@@ -8,9 +8,13 @@ use record::{
     ObservedLoad,
 };
 
+fn rate(episode: &Episode) -> f64 {
+    episode.numbers.iops.unwrap_or(0.0)
+}
+
 /// The episode with the most IOPS.
 fn busiest(device: &DeviceDiagnosis) -> Option<&Episode> {
-    device.episodes.iter().max_by(|a, b| a.numbers.iops.total_cmp(&b.numbers.iops))
+    device.episodes.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))
 }
 
 /// The load of that episode.
@@ -46,10 +50,10 @@ pub fn observed_load<'a>(
     device: Option<&str>,
 ) -> Result<(ObservedLoad, Setup, &'a FittedProfile), String> {
     let devices = &diagnosis.devices;
-    let rate = |device: &DeviceDiagnosis| busiest(device).map_or(0.0, |one| one.numbers.iops);
+    let largest = |device: &DeviceDiagnosis| busiest(device).map_or(0.0, rate);
     let found = match device {
         Some(name) => devices.iter().find(|device| device.device == *name),
-        None => devices.iter().max_by(|a, b| rate(a).total_cmp(&rate(b))),
+        None => devices.iter().max_by(|a, b| largest(a).total_cmp(&largest(b))),
     };
     let device = found.ok_or_else(|| {
         let names: Vec<&str> = devices.iter().map(|device| device.device.as_str()).collect();

@@ -24,7 +24,7 @@ const fn throughput(per_s: f64, name: &'static str) -> Published {
     Published { per_s, bytes: true, bandwidth: f64::INFINITY, name }
 }
 
-const PUBLISHED: [Published; 14] = [
+const PUBLISHED: [Published; 21] = [
     requests(
         3_000.0,
         250.0 * MIB_PER_S,
@@ -38,6 +38,13 @@ const PUBLISHED: [Published; 14] = [
     requests(100.0, 128.0 * MIB_PER_S, "the smallest Amazon gp2 volume"),
     throughput(125.0 * MIB_PER_S, "an Amazon gp3 volume by default, 125 MiB/s"),
     throughput(250.0 * MIB_PER_S, "an Amazon gp2 volume at its maximum, 250 MiB/s"),
+    throughput(25e6, "an Azure P4 disk, 25 MB/s"),
+    throughput(50e6, "an Azure P6 disk, 50 MB/s"),
+    throughput(100e6, "an Azure P10 disk, 100 MB/s"),
+    throughput(125e6, "an Azure P15 disk, 125 MB/s"),
+    throughput(150e6, "an Azure P20 disk, 150 MB/s"),
+    throughput(200e6, "an Azure P30 disk, 200 MB/s"),
+    throughput(250e6, "an Azure P40 or P50 disk, 250 MB/s"),
     requests(120.0, 170e6, "an Azure P4 disk"),
     requests(240.0, 170e6, "an Azure P6 disk"),
     requests(500.0, 170e6, "an Azure P10 or standard disk"),

@@ -2,8 +2,7 @@
 //!
 //! Counters come from the live machine, from a recording in the database or in a file of any tool, or from a
 //! simulated device under given loads; profiles come from the database. The `diagnose` crate judges both and
-//! knows neither source. Live and simulated observations are saved with the diagnosis, so that it can be
-//! repeated.
+//! knows neither source. Observations are saved with the diagnosis, so that it can be repeated.
 
 use crate::failure::{self, usage};
 use crate::fleet::{self, FleetArgs};
@@ -125,6 +124,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let mut store = arguments.save.store()?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
+    let from_files = !simulated && recordings::are_files(&arguments.sources)?;
     let (mut observations, interrupted, fresh) =
         observations(arguments, simulated, store.is_some(), &profiles, stop)?;
     let past = past::of(&observations, &profiles, &arguments.save.keeping, fresh && !simulated);
@@ -138,10 +138,10 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     // One at a time: an observation and its diagnosis may each need as much memory as a recording.
     for observation in observations {
         let diagnosis = profiles.diagnose(&observation, VERSION, moments_most);
-        // Recordings are already saved and imported files are not saved: their memory is freed here.
-        let made_here = simulated.then_some(observation);
+        // A live recording is already saved. Otherwise its memory is freed here.
+        let to_save = (simulated || from_files).then_some(observation);
         if let Some(open) = &mut store
-            && let Err(error) = made_here
+            && let Err(error) = to_save
                 .as_ref()
                 .map_or(Ok(()), |observation| open.add_document(observation))
                 .and_then(|()| open.add_document(&diagnosis))

@@ -2,6 +2,7 @@
 
 use crate::failure::{interrupted, usage};
 use crate::progress::Progress;
+use crate::recognise::{self, FileForm};
 use crate::store_args::warn_not_saved;
 use clap::{Args, builder::BoolishValueParser};
 use diagnose::observe::{self, Depth, Recorded, Schedule, Source};
@@ -87,6 +88,9 @@ impl SamplingArgs {
                 "--interval must be at least 10ms: the kernel counts times in whole milliseconds",
             ));
         }
+        // A recording names no disk to watch: not even the one that the file is on.
+        let is_no_input = |form| form == FileForm::Other;
+        named.iter().try_for_each(|name| recognise::expect(name, is_no_input))?;
         let selection = Selection { named: named.to_vec(), partitions: all, unused: all };
         let depth = Depth { processes: !self.no_processes, requests: self.trace };
         Ok(Source::open(&self.roots(), selection, depth)?)

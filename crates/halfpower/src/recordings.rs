@@ -129,14 +129,7 @@ fn saved(id: &str, store: &Store) -> anyhow::Result<Observation> {
     };
     let Ok(other) = store.find(id, &DocumentKind::ALL) else { return Err(missing.into()) };
     let instead = match &other {
-        SavedDocument::Diagnosis(it)
-            if store.document::<Observation>(&it.observation_id).is_ok() =>
-        {
-            format!("name its observation, {}", it.observation_id)
-        }
-        SavedDocument::Diagnosis(it) => {
-            format!("name its file ({}) again, because the recording is not saved", it.source)
-        }
+        SavedDocument::Diagnosis(it) => format!("name its observation, {}", it.observation_id),
         _ => "name an observation, a recording or a device".to_owned(),
     };
     let kind = other.kind().map_or("document", DocumentKind::name);

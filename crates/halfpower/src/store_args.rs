@@ -70,10 +70,30 @@ impl StoreArgs {
                     output::remark(&format!("saved profiles are not used: {error}"));
                     Ok(ProfileSet::default())
                 }
-                profiles => Ok(ProfileSet::saved(profiles?)),
+                profiles => {
+                    let profiles = profiles?;
+                    if let Some(other) = of_sudo_user().filter(|_| profiles.is_empty()) {
+                        output::remark(&format!(
+                            "no saved profiles for root; to use those of the user who called sudo, \
+                             add --db {}",
+                            other.display()
+                        ));
+                    }
+                    Ok(ProfileSet::saved(profiles))
+                }
             },
         }
     }
+}
+
+/// The database of the user who called sudo, if it exists. Only its path is used: as root, halfpower
+/// opens no file of a user who did not name it.
+fn of_sudo_user() -> Option<PathBuf> {
+    let user = std::env::var("SUDO_USER").ok()?;
+    let accounts = std::fs::read_to_string("/etc/passwd").ok()?;
+    let of_user = |line: &&str| line.split(':').next() == Some(&user);
+    let home = accounts.lines().find(of_user)?.split(':').nth(5)?;
+    Store::path_in_home(home.into()).filter(|path| path.is_file())
 }
 
 /// The kinds that `--kind` selects.

@@ -65,7 +65,8 @@ pub(crate) struct SweepArgs {
     /// Size of the test file, or of the area; the same as --set size=SIZE.
     #[arg(long, value_name = "SIZE", help_heading = "Design")]
     size: Option<String>,
-    /// Measured time of a trial, or the maximum time; the same as --set runtime=TIME.
+    /// Measured time of a trial; the maximum time if the design has another stop rule. The same as --set
+    /// runtime=TIME.
     #[arg(long, value_name = "TIME", help_heading = "Design")]
     runtime: Option<String>,
     /// Note to save with the experiment; --dry-run prints it, too.

@@ -80,8 +80,11 @@ const BINARY: [(&[u8], &str, &str); 7] = [
 const POWERSHELL: &str = "use: Get-Counter ... | Export-Counter -Path FILE.csv -FileFormat CSV, or \
                           record with typeperf";
 
+/// How to save counters during a benchmark.
+const DISKSPD: &str = "record the disk while diskspd runs: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -o disks.csv";
+
 /// Words of a related format, with its name and what to do.
-const RELATIVES: [(&[&str], &str, &str); 18] = [
+const RELATIVES: [(&[&str], &str, &str); 21] = [
     (
         &["PerformanceCounterSample"],
         "output of Get-Counter and Export-Csv, which writes names of objects instead of values",
@@ -89,9 +92,12 @@ const RELATIVES: [(&[&str], &str, &str); 18] = [
     ),
     (
         &["CookedValue", "Timestamp"],
-        "output of Get-Counter and Export-Csv, with one counter per line",
+        "output of Get-Counter with one counter per record",
         POWERSHELL,
     ),
+    (&["Timestamp", "CounterSamples"], "the screen output of Get-Counter", POWERSHELL),
+    (&["Command Line:", "Input parameters:"], "a result of diskspd, which describes its own load", DISKSPD),
+    (&["<Results>", "<TimeSpan>"], "a result of diskspd, which describes its own load", DISKSPD),
     (&["avg-cpu:"], "an iostat log without disks", RECORD),
     (&["# hostname;interval;timestamp"], "sadf without disks", SADF),
     (&["PID", "kB_rd/s"], "output of pidstat, which reports processes, not disks", RECORD),
@@ -110,7 +116,7 @@ const RELATIVES: [(&[&str], &str, &str); 18] = [
     (
         &["avwait", "avserv"],
         "output of sar on AIX or Solaris, whose tables are not supported",
-        "halfpower reads sar -d of Linux",
+        "supported: sar -d of Linux",
     ),
     (&["LINUX-RESTART"], "sadf without disks", SADF),
     (&["<sysstat", "<statistics"], "sadf without disks", SADF),

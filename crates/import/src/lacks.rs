@@ -5,8 +5,10 @@
 //! have: a column that a user left out has the same effect.
 
 use record::{
-    Figure, Finding, FindingCode, Interval, Observation, OpInterval, Severity, is_of_windows,
+    Figure, Finding, FindingCode, Interval, Observation, OpInterval, Severity, counted,
+    is_of_windows,
 };
+use std::collections::{BTreeMap, BTreeSet};
 
 /// If the resolution of a mean latency exceeds this share of the latency, a comparison with a profile is
 /// coarse: the tolerance of the verdict `slow` has this size.
@@ -34,6 +36,8 @@ struct Need {
     figure: fn(&Interval) -> Option<Figure>,
     name: &'static str,
     lost: &'static str,
+    /// Whether an interval without it is left out if most others have it.
+    in_every_interval: bool,
 }
 
 /// Whether an operation has a figure, or had no requests to measure.
@@ -50,24 +54,28 @@ fn latency(interval: &Interval) -> Option<Figure> {
 const NEEDS: [Need; 8] = [
     Need {
         lack: Lack::Rate,
+        in_every_interval: true,
         figure: |it| it.all.per_s,
         name: "the rate of requests",
         lost: "saturation, and every verdict that depends on it",
     },
     Need {
         lack: Lack::Latencies,
+        in_every_interval: true,
         figure: latency,
         name: "latencies",
         lost: "the verdicts slow and overloaded (only saturation can be judged)",
     },
     Need {
         lack: Lack::Directions,
+        in_every_interval: true,
         figure: |it| it.read.per_s.or(it.write.per_s),
         name: "reads and writes separately",
         lost: "the mix (expected latencies use a mix estimated from the bytes)",
     },
     Need {
         lack: Lack::LatencyOfEach,
+        in_every_interval: true,
         figure: |it| {
             needed(&it.read, it.read.latency_ns).and(needed(&it.write, it.write.latency_ns))
         },
@@ -76,6 +84,7 @@ const NEEDS: [Need; 8] = [
     },
     Need {
         lack: Lack::Bytes,
+        in_every_interval: true,
         figure: |it| it.all.bytes_per_s,
         name: "bytes",
         lost: "request sizes, and the verdicts slow and overloaded (the expected latency depends on \
@@ -83,23 +92,64 @@ const NEEDS: [Need; 8] = [
     },
     Need {
         lack: Lack::BusyShare,
+        in_every_interval: true,
         figure: |it| it.busy_share,
         name: "the busy share",
         lost: "service and queue latency by the utilization law",
     },
     Need {
         lack: Lack::Concurrency,
+        in_every_interval: false,
         figure: |it| it.concurrency,
         name: "requests in flight",
         lost: "the position on the depth curve",
     },
     Need {
         lack: Lack::InFlight,
+        in_every_interval: false,
         figure: |it| it.in_flight,
         name: "requests in flight at the end of an interval",
         lost: "hung requests (no value includes them until they end)",
     },
 ];
+
+/// Removes the intervals without a figure that most intervals of their device have: a collector missed some
+/// values of a sample. A sum over all intervals would otherwise lose the figure, and with it the verdict.
+pub(crate) fn without_incomplete_intervals(observation: &mut Observation) -> Option<Finding> {
+    let of_device: BTreeMap<&str, Vec<&Interval>> =
+        observation.intervals.iter().fold(BTreeMap::new(), |mut all, interval| {
+            all.entry(interval.device.as_str()).or_insert_with(Vec::new).push(interval);
+            all
+        });
+    let mut incomplete = BTreeSet::new();
+    let mut names = BTreeSet::new();
+    for (device, intervals) in &of_device {
+        for need in NEEDS.iter().filter(|need| need.in_every_interval) {
+            let lack = |it: &&&Interval| (need.figure)(it).is_none();
+            let without = intervals.iter().filter(lack).count();
+            if without > 0 && 2 * without < intervals.len() {
+                names.insert(need.name);
+                let begins = intervals.iter().filter(lack).map(|it| it.begin_ns);
+                incomplete.extend(begins.map(|begin| ((*device).to_owned(), begin)));
+            }
+        }
+    }
+    let (all, left_out) = (observation.intervals.len(), incomplete.len());
+    let is_complete = |it: &Interval| !incomplete.contains(&(it.device.clone(), it.begin_ns));
+    if left_out > 0 {
+        observation.intervals.retain(is_complete);
+    }
+    (left_out > 0).then(|| {
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        let claim = format!(
+            "skipped: {} without values that the other intervals have ({names})",
+            counted(left_out as f64, "interval")
+        );
+        Finding::note(FindingCode::IntervalsLeftOut, claim, "")
+            .with("incomplete", left_out as f64, "")
+            .with("intervals", all as f64, "")
+    })
+}
 
 /// The findings on missing, mixed or coarse figures. `names` are those of the source's tool.
 pub(crate) fn findings(

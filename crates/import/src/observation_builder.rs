@@ -164,6 +164,8 @@ impl ObservationBuilder {
         }
         let names = distinct(self.intervals.iter().map(|interval| interval.device.as_str()));
         let doubt = self.release.as_deref().and_then(record::kernel_busy_doubt);
+        let of_sums = (self.totals_only || self.sums_only)
+            .then(|| "it belongs to several disks, not to one".to_owned());
         let devices = names
             .iter()
             .map(|name| ObservedDevice {
@@ -171,7 +173,7 @@ impl ObservationBuilder {
                 facts: self.facts.remove(*name),
                 built_of: Vec::new(),
                 partition_of: crate::kernel::whole_disk(name, &names),
-                busy_doubt: doubt.clone(),
+                busy_doubt: of_sums.clone().or_else(|| doubt.clone()),
                 ..ObservedDevice::default()
             })
             .collect();
@@ -204,6 +206,7 @@ impl ObservationBuilder {
         findings.extend(assumed_times);
         findings.extend(totals::of_one_operation(&mut observation));
         findings.extend(totals::without_short_queues(&mut observation));
+        findings.extend(lacks::without_incomplete_intervals(&mut observation));
         findings.extend(lacks::findings(&observation, self.names, self.counts.discards_mixed));
         findings.extend(lacks::without_stuck_counts(&mut observation));
         observation.findings = findings;

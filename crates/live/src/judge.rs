@@ -120,6 +120,7 @@ impl Judge {
             known.row.profile_command = command(device, &self.mount_points);
             known.row.device = Arc::clone(device);
             known.find_profile(&self.profiles);
+            known.row.unused_profile = None;
         }
         let row = &mut known.row;
         row.interval = interval.cloned();
@@ -150,6 +151,7 @@ impl Judge {
                 let latest = found.series.last();
                 row.calibrated = latest.and_then(|moment| moment.calibrated.as_deref().copied());
                 row.verdict = verdict(found);
+                row.unused_profile.clone_from(&found.unused_profile);
             }
         }
         let latency = interval.all.latency_ns;

@@ -10,7 +10,7 @@ pub struct Numbers {
     /// Completed requests.
     pub requests: f64,
     /// Requests per second.
-    pub iops: f64,
+    pub iops: Option<f64>,
     /// Share of reads, 0 to 1.
     pub read_share: Option<f64>,
     /// Bytes per second.

@@ -86,7 +86,7 @@ fn numbers(moment: &Moment) -> [Option<f64>; 24] {
     let (numbers, law, misleading) = (&moment.numbers, moment.utilization_law, &moment.misleading);
     let calibrated = moment.calibrated.as_ref();
     [
-        Some(numbers.iops),
+        numbers.iops,
         numbers.read_share,
         numbers.request_bytes,
         numbers.bytes_per_s,

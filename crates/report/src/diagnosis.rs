@@ -241,8 +241,9 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
     let calibrated = episode.calibrated.as_ref();
     let size = numbers.request_bytes.map(|bytes| format!(" of {} KiB", number::kib(bytes as u64)));
     let reads = numbers.read_share.map(|share| format!(", {} reads", number::percent(share)));
-    let load = [Some(number::per_second(numbers.iops)), size, reads].into_iter().flatten();
-    tell("load", load.collect::<String>());
+    let load = [numbers.iops.map(number::per_second), size, reads].into_iter().flatten();
+    let load: String = load.collect();
+    tell("load", if load.is_empty() { "unknown".to_owned() } else { load });
     let expected = calibrated.map(|split| number::with_interval(&split.expected_ns, number::time));
     let rows = [
         ("throughput", numbers.bytes_per_s.map(number::both_rates)),

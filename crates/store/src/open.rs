@@ -31,6 +31,12 @@ impl Store {
             .ok_or(StoreError::NoDefaultPath)
     }
 
+    /// The default path of a user with this home directory.
+    #[must_use]
+    pub fn path_in_home(home: OsString) -> Option<PathBuf> {
+        place(None, Some(home), None)
+    }
+
     /// Opens the database for reading and adding. Creates a missing file and migrates an older one. A
     /// missing folder is created only for the default file, because a path that the user named may be
     /// misspelt.

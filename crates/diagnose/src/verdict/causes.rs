@@ -8,7 +8,7 @@ use super::expected::Expectation;
 use super::facts::{IN_SCHEDULER, Segment};
 use super::judgement::{Judgement, RestsOn, cause};
 use super::layout::files;
-use super::other_causes::{MOSTLY_IN_FLUSH, compressed, elsewhere, flushes, memory_short};
+use super::other_causes::{FLUSHES_MATTER, MOSTLY_IN_FLUSH, compressed, elsewhere, flushes, memory_short};
 use super::outstanding::{ExcessQueue, Outstanding};
 use super::posterior::Posterior;
 use super::starved;
@@ -346,7 +346,9 @@ fn one_at_a_time(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     );
     let numbers = [("requests in flight", present, ""), ("busy", busy, "share")];
     let alone = busy >= ALWAYS_BUSY && present <= 1.25 && look.side_by_side() >= 2.0;
-    alone.then(|| cause(CauseCode::OneAtATime, claim, &numbers))
+    // A program that forces each write to the disk cannot keep more requests in flight.
+    let forced = segment.in_flush().is_some_and(|share| share >= FLUSHES_MATTER);
+    (alone && !forced).then(|| cause(CauseCode::OneAtATime, claim, &numbers))
 }
 
 fn small_sequential(segment: &Segment<'_>) -> Option<Cause> {

@@ -2,7 +2,7 @@
 //! expectations, if nothing better is known. Errors are wide, because a class includes fast and slow devices.
 //! They are wider on the fast side, because of caches and sequential requests.
 
-use record::{DeviceFacts, ObservedDevice};
+use record::{DeviceFacts, NORMAL_95, ObservedDevice};
 
 /// A class of devices.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -111,7 +111,7 @@ const UNKNOWN: Class = class(
     300.0,
     (6.0, 1.8),
     true,
-    "anything from a RAM disk to a rotating disk",
+    "from flash drives to rotating disks",
 );
 
 impl Class {
@@ -197,9 +197,9 @@ impl Class {
         self.lone_ns + bytes / self.bytes_per_s * 1e9
     }
 
-    /// The longest usual latency, in nanoseconds.
-    pub(crate) fn longest_ns(&self, bytes: f64) -> f64 {
-        self.lone_ns(bytes) * libm::exp(self.above)
+    /// The shortest and the longest usual latency at queue depth 1, in nanoseconds: 95 % of the class.
+    pub(crate) fn usual_ns(&self, bytes: f64) -> [f64; 2] {
+        [-self.below, self.above].map(|sd| self.lone_ns(bytes) * libm::exp(NORMAL_95 * sd))
     }
 
     /// Log density of a QD1 latency in this class, up to a constant.

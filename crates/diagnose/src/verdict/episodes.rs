@@ -216,10 +216,15 @@ fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
 }
 
 /// The episode in which requests lost the most time: latency beyond that at queue depth 1, times
-/// requests. Duration decides between equals, because the loss of capped episodes is not visible.
+/// requests. Without a profile, it is the latency beyond that of the fastest episode. Duration decides
+/// between equals, because the loss of capped episodes is not visible.
 fn worst(episodes: &[Episode]) -> Option<u32> {
+    let latencies = episodes.iter().filter_map(|episode| episode.numbers.latency_ns);
+    let fastest = latencies.reduce(f64::min).unwrap_or(0.0);
     let lost = |episode: &Episode| {
-        let waited = episode.calibrated.map_or(0.0, |split| split.queue_ns);
+        let beyond = || Some(episode.numbers.latency_ns? - fastest);
+        let split = episode.calibrated.map(|split| split.queue_ns);
+        let waited = split.or_else(beyond).unwrap_or(0.0);
         episode.numbers.requests * waited + 1e-6 * episode.duration_ns as f64
     };
     let candidates = episodes.iter().enumerate().filter(|(_, it)| it.is_likely_trouble());
@@ -237,7 +242,8 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
         .iter()
         .filter(|one| one.judgement.verdict != Verdict::NotEnoughEvidence)
         .max_by(|a, b| a.segment.tally.all.count().total_cmp(&b.segment.tally.all.count()));
-    let Some((one, (look, _))) = most.and_then(|one| Some((one, one.segment.best_look()?))) else {
+    let predicted = |one: &&Judged<'_>| Some(one.segment.best_look()?.0).filter(|it| it.own.is_none());
+    let Some((one, look)) = most.and_then(|one| Some((one, predicted(&one)?))) else {
         let unknown = match profile.reason() {
             Some(why) => format!("No profile is usable ({why})"),
             None => "The profile makes no prediction for this load".to_owned(),
@@ -265,6 +271,6 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
     format!(
         "This device serves about {side:.0} requests in parallel. Friedman's S = U/X ({service}) \
          is then the mean time between completions, not the service latency ({alone} at QD 1), and \
-         his Q = R - S counts parallel service as queueing. Use the calibrated split here."
+         his Q = R - S counts parallel service as queueing. Use the split by the profile."
     )
 }

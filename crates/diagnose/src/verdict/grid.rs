@@ -28,6 +28,8 @@ const LONE_READ_BYTES: f64 = 4096.0;
 const LONE_READ_BYTES_MAX: f64 = 65_536.0;
 /// Below this utilization the fastest tenth of the test reads find the device idle.
 const FINDS_IDLE: f64 = 0.7;
+/// Probability that the test reads say nothing of the requests.
+const LONE_READ_FLOOR: f64 = 1e-4;
 /// Standard deviation, as a logarithm, of how much longer a read after an idle time takes than a QD1 request in a
 /// busy period.
 const AFTER_REST_SD: f64 = 0.35;
@@ -187,8 +189,18 @@ impl Grid {
 
     /// Mean and standard deviation of the logarithm of the QD1 latency.
     pub(super) fn log_lone(&self) -> (f64, f64) {
-        let mean = self.mean(|lone, _| libm::log(lone));
-        (mean, self.mean(|lone, _| (libm::log(lone) - mean).powi(2)).sqrt().max(0.05))
+        let (mean, sd) = self.of_log(|lone, _| lone);
+        (mean, sd.max(0.05))
+    }
+
+    /// Mean and standard deviation of the logarithm of the parallelism.
+    pub(super) fn log_side(&self) -> (f64, f64) {
+        self.of_log(|_, side| side)
+    }
+
+    fn of_log(&self, of: impl Fn(f64, f64) -> f64) -> (f64, f64) {
+        let mean = self.mean(|lone, side| libm::log(of(lone, side)));
+        (mean, self.mean(|lone, side| (libm::log(of(lone, side)) - mean).powi(2)).sqrt())
     }
 }
 
@@ -207,11 +219,12 @@ fn log_weight(seen: &Seen, class: &Class, lone: f64, side: f64) -> f64 {
     if beyond > 0.0 {
         log -= 0.5 * (beyond / 0.1).powi(2);
     }
+    // A cache may serve the test reads: they cannot outweigh what the load itself shows.
     if let Some((read, found_idle)) = seen.lone_read {
         let over = libm::log(lone / read);
         let sd = if over > 0.0 { 0.1 } else { AFTER_REST_SD };
         if over > 0.0 || found_idle {
-            log -= 0.5 * (over / sd).powi(2);
+            log += robust(over, sd, LONE_READ_FLOOR);
         }
     }
     if let Some((empty, over)) = empty_and_scatter(seen.rate * lone / 1e9, side) {

@@ -279,7 +279,7 @@ impl IntervalTotals {
         let timed = |latency_ns: Option<f64>| latency_ns.filter(|latency_ns| *latency_ns > 0.0);
         Numbers {
             requests: self.all.count(),
-            iops: self.iops(),
+            iops: self.all.requests.map(|_| self.iops()),
             read_share: self.read_share(),
             bytes_per_s: self.bytes_per_s(),
             request_bytes: self.all.request_bytes(),

@@ -116,7 +116,8 @@ impl<'a> Ladder<'a> {
     fn before(&self, device: &ObservedDevice, present: &IntervalTotals) -> Option<Prior> {
         let mut all: Vec<IntervalTotals> = Vec::new();
         for one in self.past.iter().filter(|one| one.id != self.observation.id) {
-            let on_host = one.host == self.observation.host;
+            // Two recordings without a host may be of two machines.
+            let on_host = one.host.is_some() && one.host == self.observation.host;
             let same = one.devices.iter().find(|it| is_same_device(device, it, on_host));
             all.extend(same.into_iter().flat_map(|same| of_device(one, same)));
             if all.len() > PAST_MAX {

@@ -183,7 +183,8 @@ fn write_back(judged: &Judged<'_>) -> Option<Note> {
 
 fn busy_not_full(judged: &Judged<'_>) -> Option<Note> {
     let busy = judged.segment.busy()?;
-    let (look, _) = judged.segment.best_look()?;
+    // Without a profile, parallelism and maximum are those of a class, not of this device.
+    let look = judged.segment.best_look().map(|(look, _)| look).filter(|it| it.own.is_none())?;
     let (saturation, side) = (judged.segment.tally.iops() / look.max_iops, look.side_by_side());
     let claim = format!(
         "The device is busy {} of the time, yet the rate is only {} of the maximum: this device \

@@ -14,7 +14,7 @@ const WAIT_FOR_MEMORY: f64 = 0.1;
 const STOPPED: f64 = 0.05;
 /// Share of the time in flushes from which flushes come first, and from which they count on a healthy device.
 pub(crate) const MOSTLY_IN_FLUSH: f64 = 0.5;
-const FLUSHES_MATTER: f64 = 0.25;
+pub(crate) const FLUSHES_MATTER: f64 = 0.25;
 
 /// Causes above or beside the disk that programs wait for, with their figures.
 pub(super) fn elsewhere(segment: &Segment<'_>) -> Vec<Cause> {

@@ -48,8 +48,7 @@ impl Served {
         let seen = Seen::of(whole, whole, busy, constant_depth(whole))?;
         let of = IntervalTotals::sum(whole);
         let grid = Grid::of(&seen, &for_kind(*class, &of));
-        let log_side = grid.mean(|_, side| libm::log(side));
-        Some(Self { of, log_lone: grid.log_lone(), log_side })
+        Some(Self { of, log_lone: grid.log_lone(), log_side: grid.log_side().0 })
     }
 }
 
@@ -77,6 +76,7 @@ pub(crate) fn expectation(
     let own_reads = seen.lone_read.and(lone_reads);
     let grid = Grid::of(&seen, &class);
     let (log_lone, spread) = grid.log_lone();
+    let (log_side, side_spread) = grid.log_side();
     let overloaded = |lone: f64, side: f64| {
         let waits = seen.latency / lone >= WAITS_FROM;
         let full = seen.rate * lone / 1e9 / side >= NEAR_MAXIMUM && seen.depth >= MEET;
@@ -90,7 +90,8 @@ pub(crate) fn expectation(
         overloaded: doubted(grid.mean(overloaded)),
         // The spare capacity is not known more finely.
         spare: if grid.mean(spare) >= 0.5 { 0.999 } else { 0.001 },
-        side: libm::exp(grid.mean(|_, side| libm::log(side))),
+        side: libm::exp(log_side),
+        side_high: libm::exp(log_side + NORMAL_95 * side_spread),
         depth: seen.depth,
         class,
         rung: match rung {
@@ -138,9 +139,9 @@ fn doubted(share: f64) -> f64 {
 }
 
 impl Posterior {
-    /// The sufficient queue depth, up to `at_most`.
+    /// The sufficient queue depth, up to `at_most`: the largest parallelism that the counters allow.
     pub(crate) fn enough(&self, at_most: f64) -> Option<SufficientDepth> {
-        let depth = libm::round(self.side).clamp(1.0, at_most);
+        let depth = libm::round(self.side_high).clamp(1.0, at_most);
         Some(SufficientDepth { depth, rate_share: None, max_share: None, growth: 0.0 })
     }
 
@@ -178,9 +179,8 @@ impl Posterior {
     }
 
     fn range(&self, bytes: f64) -> String {
-        let lone = self.class.lone_ns(bytes);
-        let least = lone * libm::exp(-self.class.below);
-        record::format_ends(least, self.class.longest_ns(bytes), format_nanos)
+        let [shortest, longest] = self.class.usual_ns(bytes);
+        record::format_ends(shortest, longest, format_nanos)
     }
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn claim(
     match verdict {
         Verdict::Overloaded => format!(
             "With {present}, the device completes {rate}, and each request takes {takes} \
-             (Little's law), about {queue} of it in the queue. At QD 1, {range} is usual for \
+             (Little's law), probably about {queue} of it in the queue. At QD 1, {range} is usual for \
              {name}."
         ),
         Verdict::SlowAndOverloaded => format!(
@@ -221,16 +221,24 @@ pub(crate) fn claim(
             format!("Requests take {takes} with {present}. At QD 1, {range} is usual for {name}.")
         }
         Verdict::NotTheDisk => {
-            let most = posterior.class.longest_ns(bytes_of(segment));
-            let usual = if latency <= most { "which is usual" } else { "longer than usual" };
+            let [shortest, longest] = posterior.class.usual_ns(bytes_of(segment));
+            let usual = match latency {
+                _ if latency > longest => "longer than usual",
+                _ if latency < shortest => "less than usual",
+                _ => "which is usual",
+            };
             format!(
                 "Requests take {takes}, {usual} for {name} ({range} at QD 1). They hardly wait for \
                  each other: {present}, at {rate}."
             )
         }
-        _ => format!(
+        _ if posterior.depth < 2.0 => format!(
             "Requests take {takes} with {present}, and the queue is short. At QD 1, {range} is \
              usual for {name}."
+        ),
+        _ => format!(
+            "Requests take {takes} with {present}, which is usual if the device serves them in \
+             parallel. At QD 1, {range} is usual for {name}."
         ),
     }
 }
@@ -277,8 +285,15 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
     if posterior.depth < MEET || !kept {
         return None;
     }
-    let figure = published_limit(pin.per_s, pin.bytes, segment.most_bytes_per_s)
-        .filter(|_| posterior.class.may_be_capped);
+    let most = segment.most_bytes_per_s;
+    let of_rate = published_limit(pin.per_s, pin.bytes, most).map(str::to_owned);
+    // Requests of one size at a constant rate also have a constant throughput.
+    let of_throughput = || {
+        let bytes_per_s = segment.tally.bytes_per_s().filter(|_| !pin.bytes)?;
+        let what = published_limit(bytes_per_s, true, most)?;
+        Some(format!("{what} (this load: {})", record::format_rate(bytes_per_s)))
+    };
+    let figure = of_rate.or_else(of_throughput).filter(|_| posterior.class.may_be_capped);
     let even = regularity(segment.series, pin.bytes)?;
     let of_class = match (posterior.class.may_be_capped, posterior.class.is_unknown()) {
         (true, false) => 1.0,
@@ -286,13 +301,10 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
         (false, false) => 0.08,
     };
     let (odds, because) = match figure {
-        Some(what) => (12.0, format!("that is the limit of {what}")),
+        Some(what) => (12.0, format!("that is also the limit of {what}")),
         None if even <= 0.15 => {
-            let because = format!(
-                "as behind a rate limiter, because its variation is only {} that of chance",
-                times(even)
-            );
-            (5.0, because)
+            let because = "as behind a rate limiter, because it varies far less than by chance";
+            (5.0, because.to_owned())
         }
         None => {
             let both = "a provider's cap would explain that, but so would the device's own limit";

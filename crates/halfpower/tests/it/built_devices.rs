@@ -24,7 +24,7 @@ fn episode<'d>(diagnosis: &'d Diagnosis, device: &LoopDevice) -> &'d Episode {
 /// Whether other processes kept the machine so busy that a rate was below its limit, or varied. The machine,
 /// not the limit, then determines the result, and the test is skipped.
 fn stood_still(test: &str, found: &Diagnosis, held: &LoopDevice) -> bool {
-    let (done, allowed) = (episode(found, held).numbers.iops, LEG_IOPS as f64);
+    let (done, allowed) = (episode(found, held).numbers.iops.unwrap(), LEG_IOPS as f64);
     let why = if done < 0.93 * allowed {
         format!("the machine stood still: {done:.0} of {allowed:.0} reads per second")
     } else if let Some(device) = found.devices.iter().find(|device| device.episodes.len() > 1) {

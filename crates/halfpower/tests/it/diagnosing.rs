@@ -73,7 +73,7 @@ fn a_limit_of_one_kind_holds_what_it_names_and_nothing_else() {
     let folder = with_profile();
     let seen = |load: &str| {
         let found = diagnosis(diagnose(folder.path(), EIGHT, &[load], "--profile last --json"));
-        let rate = longest(&found).numbers.iops;
+        let rate = longest(&found).numbers.iops.unwrap();
         (longest(&found).verdict, rate)
     };
     // 1 MB/s is 244 requests of 4 KiB per second.

@@ -61,7 +61,8 @@ fn every_listed_document_with_a_time_shows_it_and_a_simulated_one_says_so() {
         list.lines().map(|line| line.split_whitespace().skip(1).take(2).collect()).collect();
     let simulated = ["observation", "diagnosis"].map(|kind| vec![kind, "SIMULATED"]);
     assert_eq!(words[..2], simulated, "{list}");
-    assert_eq!(words[2], ["diagnosis", "2020-06-01"], "{list}");
+    let imported = ["observation", "diagnosis"].map(|kind| vec![kind, "2020-06-01"]);
+    assert_eq!(words[2..], imported, "{list}");
     assert!(!list.contains("time unknown"), "{list}");
 }
 
@@ -76,12 +77,13 @@ fn the_id_of_a_diagnosis_is_not_an_observation_and_the_error_says_which_to_name(
     let words = ["is a saved diagnosis", &again, &made.observation_id];
     with_database(folder.path(), &format!("diagnose {}", made.id)).refuses(2, &words);
     with_database(folder.path(), &format!("diagnose {}", made.observation_id)).expect(0);
-    // Nothing has the id of this recording: its file was not saved.
+    // The recording of a file is saved too.
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/samples/iostat.json");
     let ended = with_database(folder.path(), &format!("diagnose {sample} --json")).expect(0);
     let made: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
     with_database(folder.path(), &format!("diagnose {}", made.id))
-        .refuses(2, &["is a saved diagnosis", "because the recording is not saved"]);
+        .refuses(2, &["is a saved diagnosis", &made.observation_id]);
+    with_database(folder.path(), "diagnose last").expect(0);
     let profile = with_database(folder.path(), "check sim:mm1 --budget 5s --json").expect(0);
     with_database(folder.path(), &format!("diagnose {}", profile.profile().id))
         .refuses(2, &["is a saved profile", "name an observation, a recording or a device"]);

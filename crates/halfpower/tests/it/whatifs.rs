@@ -145,7 +145,7 @@ fn a_diagnosis_and_a_whatif_give_one_number_for_one_change() {
         let ended = run(command, &format!("sim:{is} --for 30s --json")).expect(0);
         let diagnosis: Diagnosis = serde_json::from_str(&ended.stdout).unwrap();
         let device = &diagnosis.devices[0];
-        let rate = |at: u32| device.episodes[at as usize].numbers.iops;
+        let rate = |at: u32| device.episodes[at as usize].numbers.iops.unwrap();
         for remedy in &device.advice {
             let (Some(change), Measured::Value(effect)) = (remedy.change, &remedy.effect) else {
                 continue;

@@ -3,7 +3,7 @@
 
 use crate::forms::sample;
 use import::{Format, Options, detect, read};
-use record::{Figure, FindingCode, Interval, Observation};
+use record::{FindingCode, Observation};
 use stats::SplitMix64;
 use std::time::{Duration, Instant};
 
@@ -44,22 +44,6 @@ fn options() -> Options {
     Options { interval_ns: Some(1_000_000_000), ..Options::default() }
 }
 
-fn figures(interval: &Interval) -> Vec<Figure> {
-    let ops = [interval.read, interval.write, interval.all];
-    let of_ops = ops.iter().flat_map(|op| {
-        [op.per_s, op.bytes_per_s, op.request_bytes, op.merged_per_s, op.latency_ns]
-    });
-    let others = [
-        interval.discards_per_s,
-        interval.flushes_per_s,
-        interval.busy_share,
-        interval.concurrency,
-        interval.in_flight,
-        interval.splits_per_s,
-    ];
-    of_ops.chain(others).flatten().collect()
-}
-
 /// Properties that every observation must have, however damaged its source.
 fn check(observation: &Observation, what: &str) {
     assert!(!observation.intervals.is_empty(), "{what}");
@@ -67,7 +51,7 @@ fn check(observation: &Observation, what: &str) {
     for interval in &observation.intervals {
         assert!(interval.duration_ns > 0 && interval.begin_ns >= begin, "{what}: {interval:?}");
         begin = interval.begin_ns;
-        for figure in figures(interval) {
+        for figure in interval.figures().flatten() {
             let sound = figure.value.is_finite() && figure.value >= 0.0;
             assert!(sound && figure.resolution.is_finite(), "{what}: {interval:?}");
         }

@@ -66,7 +66,7 @@ fn since_when(device: &DeviceDiagnosis, main: &Episode) -> Option<String> {
     let before = device.shown().and_then(|at| device.episodes.get(at.checked_sub(1)?));
     let before = before.and_then(|before| {
         let latency = number::time(before.numbers.latency_ns?);
-        Some(format!("; before that, {latency} at {}", record::format_iops(before.numbers.iops)))
+        Some(format!("; before that, {latency} at {}", record::format_iops(before.numbers.iops?)))
     });
     Some(span(main) + &before.unwrap_or_default())
 }
@@ -79,6 +79,9 @@ fn settles(source: &str, name: &str) -> String {
         format!("{letter}\\")
     } else if is_of_windows(source, name) {
         "on a folder of that disk".to_owned()
+    } else if name.starts_with("dev") && name.contains('-') {
+        // sar's name of a disk by its device numbers, as in dev8-16.
+        format!("DIRECTORY, one on the disk {}", name[3..].replace('-', ":"))
     } else {
         format!("/dev/{name} (as root) or a directory on it")
     };
@@ -149,8 +152,13 @@ pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Epis
             "Leave the disk alone: it is fine. If a program waits, it waits for something else: a \
              lock, the network, another machine, or something that this source does not report."
         }
-        Verdict::Healthy | Verdict::NotTheDisk => "Leave the disk alone: it is fine.",
-        Verdict::NotEnoughEvidence if main.numbers.requests >= 1.0 && lacks_data(main) => {
+        Verdict::Healthy | Verdict::NotTheDisk => {
+            "Leave the disk alone and remove the cause above it: the disk itself is fine."
+        }
+        Verdict::NotEnoughEvidence
+            if main.numbers.iops.is_none()
+                || main.numbers.requests >= 1.0 && lacks_data(main) =>
+        {
             HypothesisName::RECORD_AGAIN
         }
         Verdict::NotEnoughEvidence if profiled => {
@@ -336,6 +344,7 @@ mod tests {
             assert!(said.starts_with(&format!("halfpower check {words}, while")), "{said}");
         };
         begins("live", "sda", "/dev/sda (as root) or a directory on it");
+        begins("sar -d", "dev8-16", "DIRECTORY, one on the disk 8:16");
         begins("simulated", "sim:mm1", "sim:mm1");
         begins("Windows PhysicalDisk CSV", "1 D: E:", "D:\\");
         begins("Windows LogicalDisk CSV", "HarddiskVolume1", "on a folder of that disk");

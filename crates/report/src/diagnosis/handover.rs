@@ -73,7 +73,7 @@ fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
             "latency {}{} at {}",
             number::time(latency),
             error.unwrap_or_default(),
-            number::per_second(main.numbers.iops)
+            main.numbers.iops.map_or_else(|| "an unknown rate".to_owned(), number::per_second)
         ),
     );
     match &main.calibrated {

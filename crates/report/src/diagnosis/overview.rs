@@ -29,12 +29,17 @@ pub(super) fn rank(device: &DeviceDiagnosis) -> f64 {
         Tone::Bad => 0.0,
         Tone::Warn => 1.0,
         _ if main.is_likely_trouble() => 2.0,
+        // A remedy for a fine disk is for a cause above it.
+        _ if !device.advice.is_empty() => 2.5,
         Tone::Faint => 3.0,
         _ => 4.0,
     };
-    // The mean number of waiting requests, mapped to less than one step of the rank.
-    let waiting = main.calibrated.map_or(0.0, |split| main.numbers.iops * split.queue_ns / 1e9);
-    place - waiting / (waiting + 1.0)
+    // The mean number of waiting requests, without a profile of all in flight, mapped to less than half a
+    // step of the rank.
+    let iops = main.numbers.iops.unwrap_or(0.0);
+    let split = main.calibrated.map(|split| split.queue_ns);
+    let waiting = split.or(main.numbers.latency_ns).map_or(0.0, |waits_ns| iops * waits_ns / 1e9);
+    place - 0.4 * waiting / (waiting + 1.0)
 }
 
 /// The table of the devices in this order, trouble below a named device, why some have no verdict, and the
@@ -51,11 +56,19 @@ pub(super) fn overview(
         t.left("device", |(device, _)| Cell::toned(&device.device, Tone::Strong)).flexible();
         t.left("verdict", |(_, main)| Cell::toned(verdict(main), told(main.verdict).1));
         t.of("latency_mean_ns", |(_, main)| main.numbers.latency_ns).expendable(1);
-        t.right("expected", |(_, main)| {
-            Cell::or_none(main.calibrated, |split| number::time(split.expected_ns.value))
-        })
-        .expendable(2);
+        if rows.iter().any(|(_, main)| main.calibrated.is_some()) {
+            t.right("expected", |(_, main)| {
+                Cell::or_none(main.calibrated, |split| number::time(split.expected_ns.value))
+            })
+            .expendable(2);
+        }
         t.of("iops", |(_, main)| main.numbers.iops).expendable(3);
+        t.right("MB/s", |(_, main)| {
+            Cell::or_none(main.numbers.bytes_per_s, |rate| number::digits(rate / 1e6))
+        })
+        .expendable(5);
+        t.right("QD", |(_, main)| Cell::or_none(main.numbers.concurrency, number::digits))
+            .expendable(6);
         // Dropped first on a narrow terminal: the actions are listed below for each device with a problem.
         t.left("do first", |(device, main)| advice::first_in_words(device, main)).expendable(4);
     });
@@ -86,9 +99,12 @@ pub(super) fn overview(
     }
 }
 
-/// The verdict, with its confidence if that is informative.
+/// The verdict, with its confidence if that is informative. Several alternatives are only counted here.
 fn verdict(main: &Episode) -> String {
-    let words = verdict_text(main);
+    let words = match main.as_good().count() {
+        0 | 1 => verdict_text(main),
+        others => format!("{} or {others} others", told(main.verdict).0),
+    };
     match main.verdict {
         Verdict::NotEnoughEvidence => words,
         _ => format!("{words} ({})", confidence(main.confidence)),

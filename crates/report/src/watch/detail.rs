@@ -123,7 +123,9 @@ fn advice(pane: &mut Page, row: &WatchRow) {
             pane.hanging(vec![label("try")], advice, Tone::Plain);
         }
     }
-    if row.profile.is_none() {
+    if let Some(unused) = &row.unused_profile {
+        pane.paragraph(2, unused, Tone::Faint);
+    } else if row.profile.is_none() {
         let text = format!(
             "No profile of {} is saved. A profile adds the expected latency and makes the verdict \
              more certain: {}",

@@ -7,7 +7,7 @@
 //! The reader's question is "is it this disk, and what is wrong with it". The upper part has one line per
 //! device, the busiest first, with the latency split in two, and with the saturation if there is a profile.
 //! The lower part explains the selected device in words. Unknown figures are dashes; how to obtain them is
-//! stated once. The width determines what else is shown: 80 columns have the essential figures, 200 have all.
+//! stated once. The width determines what else is shown: 80 columns have the essential figures, 195 have all.
 //!
 //! A colour means "look": figures beyond the profile's expectation are coloured, and marked for readers who
 //! see no colour. Rejected: gauges and colours for every figure (a colour that is always present has no
@@ -92,6 +92,8 @@ pub struct WatchRow {
     pub verdict: Option<WatchVerdict>,
     /// A short description of its profile; `None` without one.
     pub profile: Option<String>,
+    /// A saved profile of the device that does not fit, why, and what to do.
+    pub unused_profile: Option<String>,
     /// The command that would create a profile.
     pub profile_command: String,
     /// Past intervals, the latest last; at most as many as the screen has columns.

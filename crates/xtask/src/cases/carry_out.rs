@@ -130,7 +130,7 @@ fn changed(disk: &Disk, change: Change, episode: &Episode) -> Option<Disk> {
         Change::Faster(share) => after.is = faster(&disk.device.text(), 1.0 - share)?,
         Change::Independent => {
             let writes = 1.0 - episode.numbers.read_share?;
-            let rate = (episode.numbers.iops * writes).round() as u64;
+            let rate = (episode.numbers.iops? * writes).round() as u64;
             let load = after
                 .loads
                 .iter_mut()

@@ -83,8 +83,8 @@ fn judge(view: &View<'_>) -> Option<Claim> {
         None => "to and from a file, perhaps on this disk".to_owned(),
     };
     let says = format!("The machine swaps {} pages per second {place}.", format_count(per_s));
-    let action = "Add memory, or give the programs less. Otherwise move swap to another disk or to \
-                  zram; vm.swappiness sets how early the kernel swaps.";
+    let action = "Add memory, give the programs less, or raise the memory limit of the group that \
+                  swaps. Otherwise move swap to another disk or to zram; vm.swappiness sets how early the kernel swaps.";
     let explains = [
         Effect::WaitsAbove,
         Effect::SlowReads,

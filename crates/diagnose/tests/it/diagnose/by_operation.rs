@@ -76,7 +76,7 @@ fn a_few_writes_that_the_profile_does_not_know_leave_the_reads_their_verdict_and
         assert!(has_note(&found, NoteCode::ReadsAlone), "{:?}", found.notes);
         // The episode's numbers cover all requests.
         assert!((0.94..0.96).contains(&episode.numbers.read_share.unwrap()), "{episode:#?}");
-        assert!((3_100.0..3_200.0).contains(&episode.numbers.iops), "{episode:#?}");
+        assert!((3_100.0..3_200.0).contains(&episode.numbers.iops.unwrap()), "{episode:#?}");
     }
     let many = diagnosed(&both(1_000, 1_000), Some(&EIGHT_READS));
     assert!(by_no_profile(longest(&many)), "{:#?}", longest(&many));

@@ -58,7 +58,7 @@ fn reads(per_s: f64, latency_ns: f64, busy: f64) -> Interval {
 fn a_response_time_over_intervals_weighs_requests_and_not_intervals() {
     let numbers = episode(&[reads(10.0, 1e6, 0.01), reads(990.0, 3e6, 0.99)]).numbers;
     assert_eq!(numbers.latency_ns, Some((10.0 * 1e6 + 990.0 * 3e6) / 1000.0));
-    assert_eq!((numbers.iops, numbers.utilization), (500.0, Some(0.5)));
+    assert_eq!((numbers.iops, numbers.utilization), (Some(500.0), Some(0.5)));
     assert!((numbers.concurrency.unwrap() - 1.49).abs() < 1e-9);
     assert_eq!(numbers.read_share, Some(1.0));
 }

@@ -8,6 +8,8 @@ use record::{
     TargetKind, bucket_index,
 };
 
+const PAGE: &str = include_str!("../../../../../docs/predict.md");
+
 fn exact(value: f64) -> Estimate {
     Estimate::symmetric(value, 0.001 * value, 6)
 }
@@ -282,6 +284,37 @@ fn the_job_for_fio_reads_at_the_knee_and_never_writes() {
     let lines: Vec<String> = text.into_iter().flat_map(|it| it.lines).collect();
     assert!(lines.iter().any(|line| line == "directory=/srv"), "{lines:?}");
     assert!(lines.iter().any(|line| line.starts_with("size=")), "{lines:?}");
+}
+
+/// Programs and their settings in the table of the page. An empty first column repeats the program.
+fn settings_of_the_page() -> Vec<(&'static str, Vec<&'static str>)> {
+    let (_, table) = PAGE.split_once("| program | setting | derived from |").unwrap();
+    let mut programs: Vec<(&'static str, Vec<&'static str>)> = Vec::new();
+    // The rest of the header's line, and the line below it.
+    for line in table.lines().skip(2).take_while(|line| line.starts_with('|')) {
+        let columns: Vec<&'static str> = line.split('|').map(str::trim).collect();
+        if !columns[1].is_empty() {
+            programs.push((columns[1], Vec::new()));
+        }
+        let (_, names) = programs.last_mut().unwrap();
+        names.extend(columns[2].split('`').skip(1).step_by(2));
+    }
+    programs
+}
+
+#[test]
+fn the_page_lists_the_settings_of_each_program_in_the_order_of_output() {
+    let page = settings_of_the_page();
+    assert_eq!(page.len(), Program::ALL.len(), "{page:?}");
+    for program in Program::ALL {
+        let row = page.iter().find(|(name, _)| *name == program.name());
+        let (_, listed) = row.unwrap_or_else(|| panic!("no {} in {page:?}", program.name()));
+        let found = settings(&flash(), &[], program, "0").settings;
+        let derived: Vec<&str> = found.iter().map(|it| it.name.as_str()).collect();
+        // The page describes the job for fio as a whole.
+        let expected = if program == Program::Fio { Vec::new() } else { derived };
+        assert_eq!(*listed, expected, "{}", program.name());
+    }
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn the_advice_for_a_deep_queue_comes_true() {
     let latency = longest(&after).numbers.latency_ns.unwrap();
     let predicted = &effect.latency_after_ns;
     assert!(predicted.low <= latency && latency <= predicted.high, "{latency} {effect:?}");
-    let rate = longest(&after).numbers.iops;
+    let rate = longest(&after).numbers.iops.unwrap();
     assert!(effect.iops_after.low <= rate && rate <= effect.iops_after.high, "{rate} {effect:?}");
 }
 

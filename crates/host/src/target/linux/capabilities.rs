@@ -25,7 +25,8 @@ pub fn capabilities(dir: &Path) -> Vec<Capability> {
     let remedy = "the test file is created and unlinked at once instead, which needs write \
                   permission";
     let nameless = made("O_TMPFILE", &plain, remedy);
-    let remedy = "reads come from the page cache: name a directory on a disk, or use --cache all";
+    let remedy = "without it halfpower cannot bypass the page cache: name a directory whose file \
+                  system supports it, or use --cache all, which measures memory and disk together";
     let direct = made("O_DIRECT", &make(OFlags::DIRECT), remedy);
     let map = plain.ok().and_then(|file| extents(&file, Bytes(0), Bytes(1)).ok()).flatten();
     let found = if map.is_some() { "works" } else { "this file system reports no extent map" };
