@@ -279,7 +279,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
         beside.extend(flags(job));
         let delay = job.delay_ns - begin;
         if delay > 0 {
-            beside.extend(["--start-delay".to_owned(), format!("{delay}ns")]);
+            beside.extend(["--start-delay".to_owned(), fio::time_word(delay)]);
         }
         beside.extend(of_each_job(&asked.ours));
         let text = shlex::try_join(beside.iter().map(String::as_str))

@@ -59,8 +59,8 @@ impl<F: Fn(&str) -> FileKind> FileNames for F {
     }
 }
 
-/// Run time of a run that time does not end: the maximum.
-pub(crate) const NO_END: &str = "8760h";
+/// Run time of a run that time does not end.
+pub(crate) const NO_END: &str = "none";
 /// Maximum number of intervals of a run, which are the lines of its logs.
 const LINES_MAX: u64 = 100_000;
 

@@ -63,7 +63,7 @@ fn a_published_recipe_becomes_the_flags_that_do_the_same() {
     assert_eq!(
         words(lines),
         "/dev/sdb --rw randread --bs 4k --ioengine libaio --iodepth 32 --cache device \
-         --without-replacement --runtime 60s --numjobs 4"
+         --without-replacement --runtime 60s --keep-warm-up --numjobs 4"
     );
     assert_eq!(
         run(lines).notes,
@@ -81,7 +81,7 @@ fn without_time_based_a_job_ends_after_its_bytes_and_at_the_latest_by_time() {
         (at("--io-size"), at("--runtime"))
     };
     let gib = |times: u64| Some(format!("{times}g"));
-    let no_end = || Some("8760h".to_owned());
+    let no_end = || Some("none".to_owned());
     assert_eq!(ends(""), (gib(1), no_end()));
     assert_eq!(ends("runtime=5m"), (gib(1), Some("300s".to_owned())));
     assert_eq!(ends("numjobs=3\nloops=2"), (gib(6), no_end()));
@@ -160,7 +160,7 @@ fn sizes_may_be_shares_of_the_file() {
     assert!(of("filesize=16m").contains("--size 16m"));
     assert!(
         of("filesize=16m\nsize=4m")
-            .contains("--size 16m --from-start --runtime 8760h --io-size 4m")
+            .contains("--size 16m --from-start --runtime none --io-size 4m")
     );
     assert!(of("size=1m\noffset=25%").contains("--offset 256m"));
     assert!(of("size=8m\nio_size=50%").contains("--io-size 4m"));
