@@ -332,6 +332,22 @@ fn logs_over_time_are_written_as_fio_writes_them() {
 }
 
 #[test]
+fn a_job_without_a_time_limit_has_intervals_and_several_jobs_have_no_csv() {
+    let folder = folder();
+    let words = "run jobs.fio --section first --interval 1s --csv out.csv --no-save";
+    let outcome = halfpower_in(folder.path(), words);
+    assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
+    assert!(outcome.stderr.contains("--runtime 100000s"), "{outcome:?}");
+    assert!(folder.path().join("out.csv").exists());
+    let at_once = FILE.replace("stonewall\n", "");
+    std::fs::write(folder.path().join("at-once.fio"), at_once).unwrap();
+    let words = "run at-once.fio --overwrite --interval=1s --csv two.csv --no-save";
+    let refused = halfpower_in(folder.path(), words).expect(2);
+    assert!(refused.stderr.contains("--csv applies to a single job"), "{refused:?}");
+    assert!(!refused.stderr.contains("beside"), "{refused:?}");
+}
+
+#[test]
 fn what_is_parsed_only_is_printed_and_does_not_run() {
     let folder = folder();
     let before = std::fs::read(folder.path().join("data")).unwrap();
