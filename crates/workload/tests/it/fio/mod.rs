@@ -199,6 +199,14 @@ fn what_is_buffered_in_fio_is_buffered_here_after_its_cache_was_emptied() {
 }
 
 #[test]
+fn a_buffered_run_of_several_passes_is_said_not_to_be_comparable() {
+    let notes = run("filename=old\nrw=randread\ntime_based\nruntime=5").notes;
+    assert!(notes.iter().any(|note| note.contains("not comparable with fio's")), "{notes:?}");
+    let once = run("filename=old\nrw=randread\nruntime=5").notes;
+    assert!(!once.iter().any(|note| note.starts_with("invalidate")), "{once:?}");
+}
+
+#[test]
 fn depth_sizes_mixes_and_distributions_follow_fio() {
     let of = |lines: &str| words(&format!("filename=old\ndirect=1\n{lines}"));
     assert!(of("rw=randrw\nrwmixwrite=30").contains("--rwmixread 70"));
@@ -354,6 +362,30 @@ fn all_errors_of_a_job_are_printed_at_once() {
 }
 
 #[test]
+fn the_errors_next_to_an_unknown_engine_are_printed_too() {
+    let found = refused("filename=old\nioengine=rbd\npool=x\ndirect=maybe\niodepth=3x\nsync=often");
+    let places: Vec<&str> = found.lines().filter_map(|line| line.split(": ").next()).collect();
+    for place in ["jobs.fio:3:1", "jobs.fio:5:1", "jobs.fio:6:1", "jobs.fio:7:1"] {
+        assert!(places.contains(&place), "{place}: {found}");
+    }
+    // Its own options need no error each.
+    assert_eq!(places.len(), 4, "{found}");
+}
+
+#[test]
+fn options_with_the_same_note_or_reason_share_a_line() {
+    let lines = "filename=old\nsteadystate=iops:1%\nsteadystate_duration=5\nss_ramp=1";
+    let notes = run(lines).notes;
+    let steady: Vec<&String> = notes.iter().filter(|note| note.contains("steady")).collect();
+    let [note] = &steady[..] else { panic!("{notes:?}") };
+    assert!(note.starts_with("steadystate, steadystate_duration, ss_ramp: the run"), "{note}");
+    let found = refused("filename=old\nlatency_target=1ms\nlatency_window=2\nlatency_run=1");
+    assert_eq!(found.lines().count(), 1, "{found}");
+    assert!(found.starts_with("jobs.fio:3:1: latency_target=1ms: "), "{found}");
+    assert!(found.ends_with(" (also latency_window, latency_run)"), "{found}");
+}
+
+#[test]
 fn a_variable_that_is_not_set_leaves_no_value_as_in_fio() {
     let unset = refused("filename=${NOT_SET}\nsize=1m");
     assert!(unset.starts_with("jobs.fio:2:1: filename=: a value is missing"), "{unset}");
@@ -488,4 +520,7 @@ fn options_on_the_line_fill_in_what_a_file_leaves_out() {
     assert_eq!(run.targets, ["old"]);
     let words = run.words.join(" ");
     assert!(words.contains("--rw randread") && words.contains("--size 16m"), "{words}");
+    let of_line: Vec<&String> = run.notes.iter().filter(|note| note.starts_with("--")).collect();
+    let expected = "--rw=write: no effect, because the job file sets rw=randread, as in fio";
+    assert_eq!(of_line, [expected]);
 }
