@@ -117,7 +117,8 @@ fn what_one_side_does_not_state_and_the_same_size_in_other_digits_are_no_differe
     let mut known = trials(&reads(1), &around(1000.0));
     let unknown = known.clone();
     for trial in &mut known {
-        trial.environment = Some(Environment { kernel: "6.1".to_owned(), ..Environment::default() });
+        let kernel = "6.1".to_owned();
+        trial.environment = Some(Environment { kernel, ..Environment::default() });
         trial.targets[0].size_bytes.0 += 1;
     }
     assert_eq!(compared(&known, &unknown).conditions, []);
@@ -130,7 +131,8 @@ fn what_one_side_does_not_state_and_the_same_size_in_other_digits_are_no_differe
     }
     let conditions = compared(&known, &virtual_machine).conditions;
     assert_eq!(conditions.len(), 1, "{conditions:?}");
-    assert_eq!((conditions[0].a.as_deref(), conditions[0].b.as_deref()), (Some("none"), Some("KVM")));
+    let [a, b] = [&conditions[0].a, &conditions[0].b].map(|value| value.as_deref());
+    assert_eq!((a, b), (Some("none"), Some("KVM")));
 }
 
 #[test]
