@@ -131,7 +131,7 @@ fn what_one_side_does_not_state_and_the_same_size_in_other_digits_are_no_differe
     }
     let conditions = compared(&known, &virtual_machine).conditions;
     assert_eq!(conditions.len(), 1, "{conditions:?}");
-    let [a, b] = [&conditions[0].a, &conditions[0].b].map(|value| value.as_deref());
+    let [a, b] = [&conditions[0].a, &conditions[0].b].map(Option::as_deref);
     assert_eq!((a, b), (Some("none"), Some("KVM")));
 }
 
