@@ -193,9 +193,8 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
             section.name
         ));
     }
-    let mut spec = arguments.spec();
+    let spec = arguments.spec();
     let size = spec.size;
-    spec.asked.stop.cut_warm_up = false;
     let target = size.unwrap_or(LARGEST).0.saturating_add(spec.asked.offset_bytes.0);
     let workload = spec.build(Bytes(target)).map_err(|error| error.to_string())?;
     // An area of a known size is cut to whole requests, as in a run.

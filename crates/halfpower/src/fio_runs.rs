@@ -11,7 +11,7 @@ use crate::fio_words::FioWords;
 use crate::output::{self, Verdict};
 use crate::run::{self, Keep};
 use crate::run_args::RunArgs;
-use ::record::{Trial, shell_word};
+use ::record::{Nanos, Trial, shell_word};
 use anyhow::Context;
 use host::target::OutputFile;
 use plan::session::StopFlag;
@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use workload::fio::{self, FioError, Log, LogKind, Run, Section, Wait};
 
 const OUTPUT: &str = "--output";
+const INTERVAL: &str = "--interval";
 
 /// Jobs that run at the same time, and their combined run.
 struct Planned {
@@ -255,6 +256,9 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
             job.notes.push("randseed: concurrent jobs use the seed of the first job".to_owned());
         }
     }
+    if let Some(length) = named_interval(&asked.ours) {
+        group.iter_mut().for_each(|(_, job, _)| job.end_for_intervals(length.0));
+    }
     let several = group.len() > 1;
     if several && group.iter().any(|(_, job, _)| job.exit_all) {
         end_together(&mut group);
@@ -279,7 +283,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
         beside.extend(flags(job));
         let delay = job.delay_ns - begin;
         if delay > 0 {
-            beside.extend(["--start-delay".to_owned(), format!("{delay}ns")]);
+            beside.extend(["--start-delay".to_owned(), fio::time_word(delay)]);
         }
         beside.extend(of_each_job(&asked.ours));
         let text = shlex::try_join(beside.iter().map(String::as_str))
@@ -326,11 +330,18 @@ fn shares(first: &Run, job: &Run) -> bool {
     !first.stands_for.is_empty() && first.stands_for == job.stands_for && area(first) == area(job)
 }
 
+/// The value of `--interval`. A wrong one is reported when the run's flags are parsed.
+fn named_interval(ours: &[String]) -> Option<Nanos> {
+    let at = ours.iter().position(|word| word.split('=').next() == Some(INTERVAL))?;
+    let value = ours[at].split_once('=').map(|(_, value)| value);
+    value.or_else(|| ours.get(at + 1).map(String::as_str))?.parse().ok()
+}
+
 /// The interval of a job's logs, unless the user set `--interval`.
 fn intervals(asked: &FioWords, job: &Run) -> Vec<String> {
-    let named = asked.ours.iter().any(|word| word.starts_with("--interval"));
+    let named = asked.ours.iter().any(|word| word.starts_with(INTERVAL));
     let every = job.logs.iter().map(|log| log.every_ms).min().filter(|_| !named);
-    every.into_iter().flat_map(|ms| ["--interval".to_owned(), format!("{ms}ms")]).collect()
+    every.into_iter().flat_map(|ms| [INTERVAL.to_owned(), format!("{ms}ms")]).collect()
 }
 
 /// The halfpower flags that apply to each job separately.
@@ -339,7 +350,7 @@ fn of_each_job(ours: &[String]) -> Vec<String> {
     let mut left = ours.iter().peekable();
     while let Some(word) = left.next() {
         let name = word.split('=').next().unwrap_or_default();
-        if ["--interval", "--io-timeout"].contains(&name) {
+        if [INTERVAL, "--io-timeout"].contains(&name) {
             found.push(word.clone());
             found.extend(left.next_if(|_| !word.contains('=')).cloned());
         }

@@ -25,6 +25,8 @@ pub(crate) enum FileForm {
     JobFile,
     /// fio's JSON, possibly among other lines.
     FioResult,
+    /// fio's normal or terse output.
+    FioText,
     /// Disk counters recorded by a tool.
     Counters(Format),
     /// A trace of single requests.
@@ -58,6 +60,7 @@ impl FileForm {
         match import::detect(bytes) {
             Ok(format) => return Self::Counters(format),
             Err(_) if text.contains(OWN_SCHEMA) => return Self::Document,
+            Err(_) if fio::looks_like_text_result(&text) => return Self::FioText,
             Err(_) => {}
         }
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -81,6 +84,7 @@ impl FileForm {
     /// A description of the form, and the `halfpower` commands that take such a file.
     fn facts(self) -> Option<(String, &'static [&'static str])> {
         let (what, takes): (&str, &'static [&'static str]) = match self {
+            Self::FioText => ("fio's normal or terse output", &[]),
             Self::JobFile => ("a fio job file", &["run FILE"]),
             Self::FioResult => {
                 ("a fio result", &["report FILE", "compare FILE OTHER", "record FILE"])
@@ -107,6 +111,10 @@ impl FileForm {
         let file = ::record::shell_word(name);
         let takes = takes.iter().map(|words| format!("halfpower {}", words.replace("FILE", &file)));
         let takes = takes.collect::<Vec<_>>().join(", or ");
+        if self == Self::FioText {
+            let text = "halfpower reads only fio's JSON; run fio with --output-format=json";
+            return Some(format!("{} is {what}, but {text}", quoted(name)));
+        }
         Some(format!("{} is {what}; use: {takes}", quoted(name)))
     }
 }

@@ -9,7 +9,7 @@ use crate::recognise::FileForm;
 use crate::store_args::SaveArgs;
 use crate::values::{
     Mix, Processors, Rates, Zones, bytes, cache, choice, direct, engine, io_priority, mix, one_of,
-    percent, ppm, processors, raid, rates, rebuild_pace, some_bytes, thousandths, zones,
+    percent, ppm, processors, raid, rates, rebuild_pace, run_time, some_bytes, thousandths, zones,
 };
 use ::engine::input;
 use clap::{Arg, Args, Command, FromArgMatches};
@@ -330,9 +330,9 @@ pub(crate) struct PlaceArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct StopArgs {
-    /// Length of the measurement; with another stop rule, the maximum length [default: 10s; in
-    /// --beside, the --runtime of the first job].
-    #[arg(long, value_name = "TIME")]
+    /// Length of the measurement; with another stop rule, the maximum length, or none for no limit
+    /// [default: 10s; in --beside, the --runtime of the first job].
+    #[arg(long, value_name = "TIME|none", value_parser = run_time)]
     pub(crate) runtime: Option<Nanos>,
     /// Warm-up time before the measurement; the result excludes this time.
     #[arg(long, value_name = "TIME", default_value = "0s", alias = "ramp_time")]

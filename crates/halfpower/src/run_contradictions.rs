@@ -208,7 +208,9 @@ impl RunArgs {
             ("--csv", self.results.csv.is_some()),
             ("--sqlio-csv", self.results.sqlio_csv.is_some()),
         ]);
-        alone.map(|flag| format!("{flag} applies to a single job; omit it or omit --beside"))
+        alone.map(|flag| {
+            format!("{flag} applies to a single job; omit it, or run one job at a time")
+        })
     }
 
     /// Rejects flags that do not work with a fit. A fit chooses its own sizes and caches, and saves one

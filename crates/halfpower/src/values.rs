@@ -1,7 +1,8 @@
 //! Parsers for the values of flags. Each error says which values are accepted.
 
 use record::{
-    AreaZone, Bytes, EngineName, IoClass, IoPriority, RaidLevel, RebuildPace, SizeShare, UnitError,
+    AreaZone, Bytes, EngineName, IoClass, IoPriority, NO_TIME_LIMIT, Nanos, RaidLevel, RebuildPace,
+    SizeShare, UnitError,
 };
 use std::str::FromStr;
 
@@ -24,6 +25,11 @@ pub(crate) fn some_bytes(text: &str) -> Result<Bytes, String> {
         Bytes(0) => Err("the value must be above 0, for example 1g".to_owned()),
         size => Ok(size),
     }
+}
+
+/// Parses a run time, or `none` for a run that only another stop rule ends.
+pub(crate) fn run_time(text: &str) -> Result<Nanos, String> {
+    if text == "none" { Ok(NO_TIME_LIMIT) } else { unit(text) }
 }
 
 /// Parses a size; 0 is allowed.

@@ -165,7 +165,7 @@ pub use whatif::{
     WhatIf, WhatIfCase,
 };
 pub use windows_names::{drive_letter, is_of_windows};
-pub use workload::{Arrival, Beside, Data, SizeShare, StopRules, Workload};
+pub use workload::{Arrival, Beside, Data, NO_TIME_LIMIT, SizeShare, StopRules, Workload};
 pub use workload_parts::{
     AreaZone, Blend, CacheMode, Discipline, DropCache, EngineName, Flush, FlushKind, HotArea,
     IoClass, IoPriority, Pattern, Regions,

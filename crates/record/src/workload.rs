@@ -189,6 +189,9 @@ pub struct Workload {
     pub stop: StopRules,
 }
 
+/// The run time of a run that only another stop rule ends: a year, the maximum of any time.
+pub const NO_TIME_LIMIT: Nanos = Nanos(365 * 86_400 * 1_000_000_000);
+
 /// When a run ends before its run time is over, and how it is reported. None of this changes the requests to
 /// the device, so it is not part of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -17,6 +17,8 @@ use record::{
 use stats::{Ordered, grouped};
 
 const CONDITIONS: usize = 24;
+/// Minimum number of runs of each side for a verdict.
+const RUNS_MIN: u32 = 3;
 const NAMED: usize = 4;
 /// Ratio from which a factor is easier to read than a percentage.
 const FACTOR: f64 = 3.0;
@@ -188,7 +190,12 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
         return None;
     }
     let sides = [&comparison.a, &comparison.b];
-    let repeated = sides.iter().any(|side| side.unit == ComparedUnit::Run);
+    let rows = comparison.cells.iter().flat_map(|cell| &cell.rows);
+    let mut open = rows.filter(|row| row.verdict == ComparedVerdict::CannotTell);
+    // Each trial is a run.
+    let repeated = sides.iter().any(|side| side.unit == ComparedUnit::Run)
+        || sides.iter().all(|side| side.unit == ComparedUnit::Trial)
+            && open.all(|row| row.n_a.min(row.n_b) >= RUNS_MIN);
     let text = match comparison.a.kind {
         _ if repeated => "Make more runs of each: the runs so far vary too much.",
         ComparedKind::Profile => {

@@ -8,8 +8,8 @@
 
 use crate::trial::jobs_of;
 use record::{
-    Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, Instead, OpKind, Pattern,
-    TimeSummary, Trial, Workload, bucket_mid, mix_word,
+    Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, Instead, NO_TIME_LIMIT,
+    OpKind, Pattern, TimeSummary, Trial, Workload, bucket_mid, mix_word,
 };
 use serde_json::{Map, Value, json};
 
@@ -101,8 +101,10 @@ fn options(name: &str, workload: &Workload) -> Map<String, Value> {
         ("numjobs", workload.numjobs.to_string()),
         ("direct", u8::from(direct).to_string()),
         ("size", workload.size_bytes.0.to_string()),
-        ("runtime", workload.runtime_ns.as_secs_f64().to_string()),
     ];
+    if workload.runtime_ns != NO_TIME_LIMIT {
+        options.push(("runtime", workload.runtime_ns.as_secs_f64().to_string()));
+    }
     if workload.only_op().is_none() {
         options.push(("rwmixread", workload.read_percent.to_string()));
     }

@@ -35,6 +35,10 @@ impl<'a> SteadyWindow<'a> {
             SLICES.min((end.since(window.begin).0 / window.slice_length().0) as usize)
         };
         slices.resize(slices.len().max(whole), Slice::default());
+        // A job that has sent all of its requests passes the rest of the window at once. No load ran then.
+        while slices.len() > whole + 1 && slices.last() == Some(&Slice::default()) {
+            slices.pop();
+        }
         let open = workload.arrival != Arrival::Closed;
         let cut =
             if workload.stop.cut_warm_up { segments_to_cut(&slices[..whole], open) } else { 0 };

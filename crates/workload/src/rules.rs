@@ -6,8 +6,8 @@
 use crate::error::{in_range, refuse};
 use crate::{BuildError, Spec};
 use record::{
-    Arrival, Data, Discipline, EngineName, Flush, FlushKind, Instead, Nanos, Pattern, Regions,
-    ReplayPace, format_bytes, format_nanos,
+    Arrival, Data, Discipline, EngineName, Flush, FlushKind, Instead, NO_TIME_LIMIT, Nanos, Pattern,
+    Regions, ReplayPace, format_bytes, format_nanos,
 };
 
 /// Maximum buffer memory of a job: its depth times its largest request.
@@ -27,7 +27,7 @@ const TAG_SECTOR_BYTES: u64 = 512;
 /// Maximum number of intervals that a run reports.
 const MAX_INTERVALS: u64 = 100_000;
 /// Maximum time of any kind: a year. A longer one is a typing error.
-const MAX_TIME: Nanos = Nanos(365 * 86_400 * 1_000_000_000);
+const MAX_TIME: Nanos = NO_TIME_LIMIT;
 /// Minimum run time.
 const MIN_RUNTIME: Nanos = Nanos(1_000_000);
 

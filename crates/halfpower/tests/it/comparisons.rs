@@ -59,6 +59,13 @@ fn a_file_against_itself_is_the_same_and_single_trials_cannot_tell() {
     assert!(single.contains("Inconclusive") && single.contains("1 and 1 trials"), "{single}");
     // The message says what would decide it.
     assert!(single.contains("at least three runs of each"), "{single}");
+    for seed in [1, 2, 3, 11, 12, 13] {
+        trials(path, &format!("{seed}.json"), "sim:mm1", seed..seed + 1);
+    }
+    let three = "compare 1.json,2.json,3.json 11.json,12.json,13.json";
+    let three = halfpower_in(path, three).expect(0).stdout;
+    assert!(three.contains("Inconclusive") && three.contains("Make more runs of each"), "{three}");
+    assert!(!three.contains("at least three runs of each"), "{three}");
 }
 
 #[test]

@@ -87,6 +87,8 @@ fn a_link_to_a_blank_device_is_written_under_the_devices_name() {
     let name = kernel_name(device.path());
     let words = format!("run {} --rw randwrite --io-size 4m --runtime 60s", link.display());
     halfpower(&format!("{words} --destroy-data-on {name} --no-save")).expect(0);
+    let node = device.path().display();
+    halfpower(&format!("{words} --destroy-data-on {node} --no-save")).expect(0);
     halfpower(&format!("{words} --destroy-data-on link --no-save"))
         .refuses(3, &["which is another device", &name]);
 }

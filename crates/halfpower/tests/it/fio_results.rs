@@ -93,6 +93,23 @@ fn what_is_no_whole_result_is_refused_by_its_job() {
 }
 
 #[test]
+fn fios_other_formats_are_named_with_the_one_that_is_read() {
+    let folder = folder();
+    let normal = "t: (g=0): rw=randread, ioengine=psync, iodepth=1\nfio-3.33\nStarting 1 process\n\
+                  \nt: (groupid=0, jobs=1): err= 0: pid=1: Mon Nov 30 2026\n  read: IOPS=11\n";
+    let terse = format!("3;fio-3.33;t;0;0;1024;46545;1.000000%=46{}\n", ";0".repeat(120));
+    for text in [normal, &terse] {
+        std::fs::write(folder.path().join("fio.out"), text).unwrap();
+        let reason = ["normal or terse output", "--output-format=json"];
+        for words in
+            ["record fio.out --no-save", "compare fio.out fio.out", "report fio.out --md"]
+        {
+            halfpower_in(folder.path(), words).refuses(2, &reason);
+        }
+    }
+}
+
+#[test]
 fn a_sum_over_directions_is_that_of_the_one_that_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let text =

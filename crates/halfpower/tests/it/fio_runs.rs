@@ -41,6 +41,7 @@ fn a_job_file_runs_its_jobs_one_after_the_other_and_tells_them_as_fio_does() {
     assert_eq!(second["write"]["total_ios"], 16);
     assert_eq!(second["sync"]["total_ios"], 16);
     assert_eq!(second["job options"]["rw"], "write");
+    assert!(first["job options"]["runtime"].is_null(), "{first}");
     let bins = first["read"]["clat_ns"]["bins"].as_object().unwrap();
     assert_eq!(bins.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 256);
     let shares = ["latency_ns", "latency_us", "latency_ms"].map(|unit| {
@@ -87,6 +88,8 @@ fn a_command_line_of_fio_is_a_run_with_its_page() {
     assert_eq!(trial["workload"]["engine"], "sync");
     assert_eq!(trial["result"]["read"]["ios"], 256);
     assert!(outcome.stderr.contains("--without-replacement"), "{outcome:?}");
+    // As in fio, the totals cover the whole run.
+    assert_eq!(trial["workload"]["stop"]["cut_warm_up"], false);
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn jobs_without_a_stonewall_run_at_the_same_time() {
     let words = "run at-once.fio --overwrite --no-save --output-format=json";
     let outcome = halfpower_in(folder.path(), words);
     assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
-    assert!(outcome.stderr.contains("--start-delay 50000000ns"), "{outcome:?}");
+    assert!(outcome.stderr.contains("--start-delay 50ms"), "{outcome:?}");
     let jobs = &json(&outcome)["jobs"];
     let of = |job: usize, side: &str| jobs[job][side]["total_ios"].as_u64();
     assert_eq!((jobs[0]["jobname"].as_str(), of(0, "read")), (Some("first"), Some(256)));
@@ -326,6 +329,22 @@ fn logs_over_time_are_written_as_fio_writes_them() {
     let refused = halfpower_in(folder.path(), words).expect(3);
     assert!(refused.stderr.contains("x_bw.1.log"), "{refused:?}");
     assert_eq!(std::fs::read_to_string(folder.path().join("x_bw.1.log")).unwrap(), "mine\n");
+}
+
+#[test]
+fn a_job_without_a_time_limit_has_intervals_and_several_jobs_have_no_csv() {
+    let folder = folder();
+    let words = "run jobs.fio --section first --interval 1s --csv out.csv --no-save";
+    let outcome = halfpower_in(folder.path(), words);
+    assert!(matches!(outcome.code, Some(0 | 1)), "{outcome:?}");
+    assert!(outcome.stderr.contains("--runtime 100000s"), "{outcome:?}");
+    assert!(folder.path().join("out.csv").exists());
+    let at_once = FILE.replace("stonewall\n", "");
+    std::fs::write(folder.path().join("at-once.fio"), at_once).unwrap();
+    let words = "run at-once.fio --overwrite --interval=1s --csv two.csv --no-save";
+    let refused = halfpower_in(folder.path(), words).expect(2);
+    assert!(refused.stderr.contains("--csv applies to a single job"), "{refused:?}");
+    assert!(!refused.stderr.contains("beside"), "{refused:?}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn a_device_is_not_written_without_its_name_and_the_answer_says_what_to_type() {
         halfpower(&format!("run {} {flags} --no-save", device.path().display()))
             .refuses(3, &["/dev/loop", "all data on it would be lost", &right]);
     }
-    for wrong in ["loop", "sda", "LOOP0", "/dev/loop0", "*"] {
+    for wrong in ["loop", "sda", "LOOP0", "/dev/loop", "*"] {
         let words = format!("run {} --rw write --destroy-data-on {wrong}", device.path().display());
         halfpower(&format!("{words} --no-save"))
             .refuses(3, &["--destroy-data-on names", "which is another device", &right]);

@@ -78,11 +78,13 @@ impl Conditions {
         self.add("engine", Some(format!("{engine}{polled}{thread}{pages}")));
         let beside = workload.beside.iter().map(|job| job.workload.cell());
         let beside: Vec<String> = beside.map(|cell| cell.chars().take(8).collect()).collect();
-        self.add("concurrent jobs, by cell", (!beside.is_empty()).then(|| beside.join(" ")));
-        self.add("area", Some(bytes(workload.size_bytes)));
-        if workload.offset_bytes.0 > 0 {
-            self.add("area starts at", Some(bytes(workload.offset_bytes)));
+        let beside = if beside.is_empty() { none() } else { beside.join(" ") };
+        self.add("concurrent jobs, by cell", Some(beside));
+        // The area of a result of another program may be unknown.
+        if workload.size_bytes.0 > 0 {
+            self.add("area", Some(bytes(workload.size_bytes)));
         }
+        self.add("area starts at", Some(bytes(workload.offset_bytes)));
     }
 
     pub(super) fn environment(&mut self, environment: Option<&Environment>) {
@@ -90,9 +92,12 @@ impl Conditions {
         self.add("kernel", Some(environment.kernel.clone()));
         self.add("processor", Some(format!("{} x {}", environment.cpus, environment.cpu)));
         self.add("memory", Some(bytes(environment.memory_bytes)));
-        self.add("governor", environment.governor.clone());
-        self.add("virtual machine", environment.virtualization.clone());
+        self.add("governor", Some(environment.governor.clone().unwrap_or_else(none)));
+        self.add("virtual machine", Some(environment.virtualization.clone().unwrap_or_else(none)));
         self.add("clock source", environment.clocksource.clone());
+        if environment.cgroup_limits.is_empty() {
+            self.add("I/O limit", Some(none()));
+        }
         for limit in &environment.cgroup_limits {
             let text = format!("{} {} {}/s", limit.group, limit.limited.key(), limit.limit_per_s);
             self.add("I/O limit", Some(text));
@@ -103,9 +108,12 @@ impl Conditions {
     fn target(&mut self, target: &Target) {
         self.add("target", Some(target.path.clone()));
         self.add("described by a file with hash", target.file_hash.clone());
-        self.add("size", Some(bytes(target.size_bytes)));
+        if target.size_bytes.0 > 0 {
+            self.add("size", Some(bytes(target.size_bytes)));
+        }
         if let Some(device) = &target.device {
             self.device(device);
+            self.add("layers", device.layers.is_empty().then(none));
         }
         if let Some(filesystem) = &target.filesystem {
             self.filesystem(filesystem);
@@ -152,17 +160,19 @@ impl Conditions {
         let (from, to) = (extents.first_physical_bytes, extents.last_physical_bytes);
         let hash: String = extents.map_hash.chars().take(8).collect();
         self.add("located at", Some(format!("{} to {} ({hash})", bytes(from), bytes(to))));
-        if extents.unwritten_bytes.0 > 0 {
-            self.add("never written", Some(bytes(extents.unwritten_bytes)));
-        }
-        if extents.hole_bytes.0 > 0 {
-            self.add("holes", Some(bytes(extents.hole_bytes)));
-        }
+        self.add("never written", Some(bytes(extents.unwritten_bytes)));
+        self.add("holes", Some(bytes(extents.hole_bytes)));
     }
 }
 
+/// A size, in one spelling for all sizes that round to it.
 fn bytes(bytes: Bytes) -> String {
-    format_bytes(bytes.0)
+    format_bytes(bytes.0).replace(".00 ", " ").replace(".0 ", " ")
+}
+
+/// A value that is known to be absent.
+fn none() -> String {
+    "none".to_owned()
 }
 
 /// The settings of a device, by the names under which conditions are compared.
@@ -173,17 +183,18 @@ pub fn settings_told(device: &DeviceFacts) -> Vec<(String, String)> {
     told.entries.into_iter().map(|(what, values)| (what, values.join(", "))).collect()
 }
 
-/// The conditions that differ, in the order of `a`, then those that only `b` has.
+/// The conditions that differ, in the order of `a`. A condition that one side does not state is unknown there,
+/// which is no difference.
 pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition> {
-    let only_b = b.entries.iter().filter(|(what, _)| a.values(what).is_none());
     // The order of appearance is that of the trials, and no difference.
-    let set =
-        |values: Option<&[String]>| values.map(|it| it.iter().cloned().collect::<BTreeSet<_>>());
-    let text = |values: Option<&[String]>| values.map(|values| values.join(", "));
-    let all =
-        a.entries.iter().chain(only_b).map(|(what, _)| (what, a.values(what), b.values(what)));
-    all.filter(|(_, a, b)| set(*a) != set(*b))
-        .map(|(what, a, b)| ComparedCondition { what: what.clone(), a: text(a), b: text(b) })
+    let set = |values: &[String]| values.iter().cloned().collect::<BTreeSet<_>>();
+    let both = a.entries.iter().filter_map(|(what, of_a)| Some((what, of_a, b.values(what)?)));
+    both.filter(|(_, a, b)| set(a) != set(b))
+        .map(|(what, a, b)| ComparedCondition {
+            what: what.clone(),
+            a: Some(a.join(", ")),
+            b: Some(b.join(", ")),
+        })
         .collect()
 }
 
@@ -202,7 +213,5 @@ pub fn changed_since(
     now_told.settings(now);
     then_told.add("kernel", profile.environment.as_ref().map(|then| then.kernel.clone()));
     now_told.add("kernel", kernel.map(str::to_owned));
-    let mut differing = differing(&then_told, &now_told);
-    differing.retain(|condition| condition.a.is_some() && condition.b.is_some());
-    differing
+    differing(&then_told, &now_told)
 }

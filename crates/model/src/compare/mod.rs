@@ -188,10 +188,10 @@ fn notes(context: &rows::Context) -> Vec<String> {
         }
     }
     notes.extend(context.a.notes.iter().chain(&context.b.notes).cloned());
-    let unknown = |side: &record::ComparedSide| {
-        !side.simulated && side.level_se_rel.is_none() && side.unit != record::ComparedUnit::Run
+    let unknown = |side: &Side| {
+        !side.about.simulated && side.about.level_se_rel.is_none() && !side.is_of_whole_runs()
     };
-    if !context.identical && !context.paired && (unknown(a) || unknown(b)) {
+    if !context.identical && !context.paired && (unknown(context.a) || unknown(context.b)) {
         notes.push(
             "The intervals exclude drift between whole runs: on a shared device, all cells of two \
              runs may differ by the same unknown amount. To include this drift, name three runs \

@@ -307,6 +307,17 @@ impl Side {
         Ok(whole)
     }
 
+    /// Whether the observations are whole runs, so that the error includes every difference between runs.
+    /// Each trial is a run.
+    pub(super) fn is_of_whole_runs(&self) -> bool {
+        let enough = |cell: &SideCell| cell.count(ComparedMetric::RatePerS) as usize >= RUNS;
+        match self.about.unit {
+            ComparedUnit::Run => true,
+            ComparedUnit::Trial => self.cells.iter().all(enough),
+            ComparedUnit::Block | ComparedUnit::Visit => false,
+        }
+    }
+
     fn absorb(&mut self, side: &Self, run: u32, by_run: bool) {
         if run > 0 {
             self.about.ids.extend(side.about.ids.iter().cloned());

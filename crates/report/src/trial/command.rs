@@ -7,8 +7,9 @@
 
 use crate::story::joined;
 use record::{
-    AreaZone, Arrival, Bytes, CacheMode, Data, Discipline, DropCache, FlushKind, Nanos, Pattern,
-    RebuildPace, Regions, ReplayPace, Target, TargetKind, Trial, Workload, mix_word, shell_word,
+    AreaZone, Arrival, Bytes, CacheMode, Data, Discipline, DropCache, FlushKind, NO_TIME_LIMIT,
+    Nanos, Pattern, RebuildPace, Regions, ReplayPace, Target, TargetKind, Trial, Workload, mix_word,
+    shell_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` if the flag is omitted.
@@ -178,7 +179,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("compressible", unless(workload.data != Data::Compressible, zeros)),
         ("zeros", switch(workload.data == Data::Zeros)),
         ("verify", switch(workload.data == Data::Tagged)),
-        ("runtime", Some(nanos(workload.runtime_ns))),
+        ("runtime", Some(run_time(workload.runtime_ns))),
         ("ramp-time", unless(ramp.0 == 0, nanos(ramp))),
         ("io-size", rules.max_bytes.map(|bytes| bytes.0.to_string())),
         ("passes", rules.passes.map(|passes| passes.to_string())),
@@ -201,6 +202,11 @@ fn course(workload: &Workload) -> Vec<Flag> {
 /// Zones in the syntax of the flag.
 fn zones(zones: &[AreaZone]) -> String {
     joined(zones, ":", |zone| format!("{}/{}", zone.request_percent, zone.area_percent))
+}
+
+/// The value of `--runtime`.
+fn run_time(time: Nanos) -> String {
+    if time == NO_TIME_LIMIT { "none".to_owned() } else { nanos(time) }
 }
 
 /// A time in the syntax of the flags, without rounding.

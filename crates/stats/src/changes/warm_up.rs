@@ -11,7 +11,8 @@
 //!
 //! [`warm_up_of_run`] compares the part before the cut with the part after it, using the noise of the latter
 //! (batch means). The test is Student's t at 1 %, divided among the positions that the search can choose. The
-//! cut moves to the next edge of a segment and is never more than half of the run.
+//! cut moves to the next edge of a segment and is always less than half of the run. A cut at the half is where
+//! the search had to stop: the level changed in the middle of the run, and the first half is no warm-up.
 //!
 //! The series of an open loop is skewed: most of it comes in rare busy periods. The search cuts after the
 //! last large one, so the rest looks too quiet. For open loops, the noise is therefore the larger of that of
@@ -83,7 +84,7 @@ pub fn warm_up_of_run(series: &[f64], per_segment: usize, open: bool) -> usize {
     let cut = warm_up_cut(series);
     let segments = cut.div_ceil(per_segment);
     let places = (series.len() / per_segment) as f64;
-    if cut > 0 && 2 * segments * per_segment <= series.len() && differs(series, cut, places, open) {
+    if cut > 0 && 2 * segments * per_segment < series.len() && differs(series, cut, places, open) {
         segments
     } else if open {
         0

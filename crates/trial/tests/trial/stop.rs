@@ -22,6 +22,10 @@ fn a_run_by_bytes_transfers_exactly_these() {
         assert_eq!(trial.result.duration_ns.0, 1_000_000_001);
         let counters = trial.device_counters.value().unwrap();
         assert_eq!((counters.ios, trial.result.unanswered), (1_000, 0));
+        // The course ends with the load, not with the planned time.
+        let series = &trial.result.series.ios;
+        assert!(series.len() >= 32 && series.iter().all(|ios| *ios > 0), "{series:?}");
+        assert!(!has(&trial, FindingCode::NotSteady), "{:?}", trial.findings);
         assert!(!has(&trial, FindingCode::StopRuleNotMet));
     }
 }

@@ -27,6 +27,11 @@ fn a_start_of_more_than_half_is_not_a_start() {
     let mut rng = Rng::new(2);
     let late = |index| if index < 700 { 700.0 } else { 1_000.0 };
     assert_eq!(segments_to_cut(&slices(late, &mut rng), false), 0);
+    // A second half that is much slower or faster does not make the first half a warm-up.
+    for (first, second) in [(1_000.0, 70.0), (70.0, 1_000.0)] {
+        let halves = |index| if index < 512 { first } else { second };
+        assert_eq!(segments_to_cut(&slices(halves, &mut rng), false), 0);
+    }
 }
 
 #[test]

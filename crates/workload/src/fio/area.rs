@@ -412,4 +412,6 @@ fn end(
     if let Some(ramp) = settings.value("ramp_time", seconds).filter(|time| *time > 0) {
         out.flag("ramp-time", &time_word(ramp));
     }
+    // fio's totals cover the whole run after the ramp time.
+    out.switch("keep-warm-up");
 }

@@ -19,18 +19,21 @@ const ENGINES: &[(&str, &str, Option<&str>)] = &[
     ("mmap", "mmap", None),
     ("null", "null", None),
 ];
+/// Stands for an engine that halfpower does not have.
+const NO_ENGINE: (&str, &str, Option<&str>) = ("", "", None);
 
 /// Sets the engine, the depth and the caches. Returns halfpower's name of the engine.
 pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
     let name = settings.text("ioengine").unwrap_or("psync");
     let known = ENGINES.iter().find(|(known, ..)| *known == name);
-    let Some((_, engine, other)) = known else {
+    // The other options are read all the same, so that all of their errors are found.
+    let (_, engine, other) = known.unwrap_or_else(|| {
         let names: Vec<&str> = ENGINES.iter().map(|(name, ..)| *name).collect();
         let why = format!("halfpower does not have this engine; use one of {}", names.join(", "));
         settings.refuse("ioengine", &why);
         settings.without_engine();
-        return "";
-    };
+        &NO_ENGINE
+    });
     // If the interface has no trims, fio issues them one by one, as they are submitted.
     let trims = settings.text("rw").is_some_and(|rw| rw.ends_with("trim"));
     let engine = if trims && matches!(*engine, "libaio" | "mmap") {
@@ -84,7 +87,7 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
         out.switch("huge-pages");
     }
     for (option, flag) in [("hipri", "hipri"), ("sqthread_poll", "sqthread-poll")] {
-        if settings.on(option) {
+        if settings.on(option) && settings.has_engine() {
             match *engine {
                 "io_uring" => out.switch(flag),
                 _ if (name, option) == ("pvsync2", "hipri") => settings.refuse(
@@ -148,8 +151,9 @@ fn emptied(settings: &Settings<'_>, out: &mut Words, buffered: bool) {
         out.flag("drop-cache", &"dontneed");
         if settings.on("time_based") {
             out.note(
-                "invalidate: the page cache is emptied before the run; fio empties it again before each \
-                 further pass over the file",
+                "invalidate: the page cache is emptied only before the run; fio empties it again \
+                 before each further pass over the file. If the run makes more than one pass, its \
+                 rate is not comparable with fio's",
             );
         }
     }

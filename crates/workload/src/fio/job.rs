@@ -6,7 +6,7 @@ use crate::fio::device::{caches, priority, processors};
 use crate::fio::load::load;
 use crate::fio::logs::{Log, logs};
 use crate::fio::pace::{flushes, pace};
-use crate::fio::parts::{FileNames, Words};
+use crate::fio::parts::{FileNames, Words, end_for_intervals};
 use crate::fio::replayed::replayed;
 use crate::fio::settings::Settings;
 use crate::fio::values::{SECOND_NS, time, time_word};
@@ -63,6 +63,11 @@ impl Run {
             self.words[at + 1] = time_word(ns);
         }
     }
+
+    /// Limits the number of intervals of this length, if the run has no time limit.
+    pub fn end_for_intervals(&mut self, every_ns: u64) {
+        end_for_intervals(&mut self.words, every_ns);
+    }
 }
 
 /// Converts a job into a run. `known` describes files by their names.
@@ -108,7 +113,7 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
     let fills = settings.on("overwrite");
     let (logs, log_notes) = logs(&settings);
     if let Some(log) = logs.first() {
-        out.end_for_lines_of(log.every_ms);
+        end_for_intervals(&mut out.words, log.every_ms.saturating_mul(1_000_000));
     }
     let Words { targets, stands_for, words, mut notes, ends_after_ns } = out;
     notes.extend(log_notes);

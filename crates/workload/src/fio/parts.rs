@@ -3,6 +3,7 @@
 //! It is separate from `job`, which calls the converters, so that they do not depend on `job`.
 
 use crate::fio::values::time_word;
+use record::NO_TIME_LIMIT;
 
 /// What a file name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +60,19 @@ impl<F: Fn(&str) -> FileKind> FileNames for F {
     }
 }
 
-/// Run time of a run that time does not end: the maximum.
-pub(crate) const NO_END: &str = "8760h";
+/// Run time of a run that time does not end.
+pub(crate) const NO_END: &str = "none";
 /// Maximum number of intervals of a run, which are the lines of its logs.
-const LINES_MAX: u64 = 100_000;
+const INTERVALS_MAX: u64 = 100_000;
+
+/// Limits the number of intervals. A run without a time limit ends when the maximum is reached.
+pub(crate) fn end_for_intervals(words: &mut [String], every_ns: u64) {
+    let longest = every_ns.saturating_mul(INTERVALS_MAX).min(NO_TIME_LIMIT.0);
+    let open = words.windows(2).position(|pair| pair == ["--runtime", NO_END]);
+    if let Some(at) = open {
+        words[at + 1] = time_word(longest);
+    }
+}
 
 #[derive(Default)]
 pub(crate) struct Words {
@@ -91,15 +101,6 @@ impl Words {
     pub(crate) fn one_in_flight(&mut self) {
         if let Some(at) = self.words.iter().position(|word| word == "--iodepth") {
             self.words[at + 1] = "1".to_owned();
-        }
-    }
-
-    /// Limits the number of log lines. A run without a time limit ends when the maximum is reached.
-    pub(crate) fn end_for_lines_of(&mut self, every_ms: u64) {
-        let longest = time_word(every_ms.saturating_mul(LINES_MAX * 1_000_000));
-        let open = self.words.windows(2).position(|pair| pair == ["--runtime", NO_END]);
-        if let Some(at) = open {
-            self.words[at + 1] = longest;
         }
     }
 

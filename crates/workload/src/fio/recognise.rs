@@ -57,6 +57,23 @@ pub fn looks_like_job_file(bytes: &[u8]) -> bool {
     usual && known > unknown
 }
 
+/// Minimum number of fields in a line of fio's terse output.
+const TERSE_FIELDS_MIN: usize = 40;
+
+/// Whether a text is fio's normal or terse output.
+#[must_use]
+pub fn looks_like_text_result(text: &str) -> bool {
+    let normal = |line: &str| line.contains(": (groupid=") && line.contains(": err=");
+    // Version, perhaps fio's version, job, group, error; later percentiles as `1.000000%=46`.
+    let terse = |line: &str| {
+        let version = line.split(';').next().and_then(|first| first.parse::<u8>().ok());
+        version.is_some_and(|version| (2..=5).contains(&version))
+            && line.contains("%=")
+            && line.split(';').count() >= TERSE_FIELDS_MIN
+    };
+    text.lines().any(|line| normal(line) || terse(line))
+}
+
 /// Number of first bytes of a document that identify its program.
 const HEAD_BYTES: usize = 400;
 

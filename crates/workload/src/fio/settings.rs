@@ -127,19 +127,84 @@ impl<'a> Settings<'a> {
     /// # Errors
     /// All settings that are not supported.
     pub(crate) fn finish(self) -> Result<Vec<String>, Vec<FioError>> {
-        let mut notes = Vec::new();
+        let (mut notes, mut refusals) = (Together::default(), Together::default());
         for (setting, taken) in self.section.settings.iter().zip(self.taken.borrow().iter()) {
             if *taken || self.foreign.get() && is_of_engine(&setting.name) {
                 continue;
             }
             match leftover(&setting.name, setting.value.as_deref()) {
-                Ok(note) => notes.extend(note.map(|note| format!("{}: {note}", setting.name))),
-                Err(why) => self.keep(fault(setting, &why)),
+                Ok(Some(note)) => notes.add(setting, note.to_owned()),
+                Ok(None) => {}
+                // Each unknown name has its own place.
+                Err(why) if option_kind(&setting.name) == OptionKind::Unknown => {
+                    self.keep(fault(setting, &why));
+                }
+                Err(why) => refusals.add(setting, why),
             }
         }
+        for (settings, why) in refusals.0 {
+            let all = names(&settings);
+            let others = all.split_once(", ").map(|(_, others)| format!(" (also {others})"));
+            self.keep(fault(settings[0], &(why + &others.unwrap_or_default())));
+        }
+        let notes = notes.0.iter().map(|(settings, note)| format!("{}: {note}", names(settings)));
+        let notes: Vec<String> = notes.chain(self.overruled()).collect();
         let faults = self.faults.into_inner();
         if faults.is_empty() { Ok(notes) } else { Err(faults) }
     }
+
+    /// Notes on options of the command line that the job file sets to another value.
+    fn overruled(&self) -> Vec<String> {
+        let all = &self.section.settings;
+        let overruled = all.iter().enumerate().filter_map(|(at, setting)| {
+            let name = canonical(&setting.name);
+            let mut later = all[at + 1..].iter().filter(|other| canonical(&other.name) == name);
+            let of_file = later.rfind(|other| !is_of_line(other))?;
+            (is_of_line(setting) && of_file.value != setting.value).then(|| {
+                format!(
+                    "{}: no effect, because the job file sets {}, as in fio",
+                    setting.place,
+                    with_value(of_file)
+                )
+            })
+        });
+        overruled.collect()
+    }
+}
+
+/// Settings that share a note or the reason of a refusal, in order of appearance.
+#[derive(Default)]
+struct Together<'a>(Vec<(Vec<&'a Setting>, String)>);
+
+impl<'a> Together<'a> {
+    fn add(&mut self, setting: &'a Setting, text: String) {
+        match self.0.iter_mut().find(|(_, other)| *other == text) {
+            Some((settings, _)) => settings.push(setting),
+            None => self.0.push((vec![setting], text)),
+        }
+    }
+}
+
+/// The names of settings, each once.
+fn names(settings: &[&Setting]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for setting in settings {
+        if !names.contains(&setting.name.as_str()) {
+            names.push(&setting.name);
+        }
+    }
+    names.join(", ")
+}
+
+/// Whether an option is from the command line, whose words are their own places.
+fn is_of_line(setting: &Setting) -> bool {
+    setting.place.starts_with('-')
+}
+
+/// An option as in a job file.
+fn with_value(setting: &Setting) -> String {
+    let value = setting.value.as_deref().map(|value| format!("={value}")).unwrap_or_default();
+    format!("{}{value}", setting.name)
 }
 
 fn unquoted(text: &str) -> &str {
@@ -148,12 +213,11 @@ fn unquoted(text: &str) -> &str {
 }
 
 fn fault(setting: &Setting, why: &str) -> FioError {
-    // A word on the command line is its own place.
-    if setting.place.starts_with('-') {
+    if is_of_line(setting) {
         return FioError::new(&setting.place, why);
     }
-    let value = setting.value.as_deref().map(|value| format!("={value}")).unwrap_or_default();
-    let slashes = value.contains(" //") || value.contains("\t//");
+    let told = with_value(setting);
+    let slashes = told.contains(" //") || told.contains("\t//");
     let hint = if slashes { SLASHES } else { "" };
-    FioError::new(&setting.place, format!("{}{value}: {why}{hint}", setting.name))
+    FioError::new(&setting.place, format!("{told}: {why}{hint}"))
 }

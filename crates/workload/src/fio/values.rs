@@ -131,8 +131,9 @@ pub(crate) fn size_word(bytes: u64) -> String {
     }
 }
 
-/// Formats a time in the same way.
-pub(crate) fn time_word(ns: u64) -> String {
+/// Formats a time for `halfpower run`, in the largest unit without a fraction.
+#[must_use]
+pub fn time_word(ns: u64) -> String {
     let units = [("s", SECOND_NS), ("ms", 1_000_000), ("us", MICROSECOND_NS)];
     match units.iter().find(|(_, unit)| ns.is_multiple_of(*unit)) {
         Some((name, unit)) => format!("{}{name}", ns / unit),

@@ -11,7 +11,7 @@ use crate::kernel::device::{numbers, partitions};
 use crate::kernel::read::base_name;
 use crate::target::error::TargetError;
 use crate::target::linux::holders::{Moment, Node, Question, Use};
-use crate::target::linux::stable_name::{is_one_of, stable_names};
+use crate::target::linux::stable_name::{is_kernel_name, is_one_of, stable_names};
 use crate::target::linux::unsafe_calls::is_read_only;
 use crate::target::signature::{Looked, Signature, find};
 use record::shell_word;
@@ -47,7 +47,7 @@ pub(crate) fn claim(
         return Err(used(found));
     }
     let stable = stable_names(roots, &node.directory);
-    let consent = typed.iter().any(|name| is_one_of(name, &stable));
+    let consent = typed.iter().any(|name| is_one_of(name, &stable, &node.name));
     let read_only = || {
         refused(
             format!("{} is read-only", node.name),
@@ -119,6 +119,11 @@ pub(crate) fn claim(
 fn not_named(path: &Path, node: &Node, stable: &[String], typed: &[String]) -> TargetError {
     let why = match typed {
         [] => "all data on it would be lost".to_owned(),
+        typed if typed.iter().any(|name| is_kernel_name(name, &node.name)) => format!(
+            "--destroy-data-on needs a name that stays with the device; {} may be another device \
+             after a restart",
+            node.name
+        ),
         typed => format!("--destroy-data-on names {}, which is another device", quoted(typed)),
     };
     let remedy = match stable.first() {

@@ -19,6 +19,8 @@ const KERNEL_NAMED: [&str; 4] = ["loop", "zram", "ram", "nullb"];
 const BARE_IDS: [&str; 4] = ["wwn-", "nvme-eui.", "nvme-uuid.", "scsi-3"];
 /// The folder of the links, as users write it.
 const BY_ID: &str = "/dev/disk/by-id";
+/// The folder of the device nodes, as users write it.
+const NODES: &str = "/dev";
 
 /// The stable names of a block device, given its directory in sysfs; the one to report comes first.
 pub(crate) fn stable_names(roots: &Roots, directory: &Path) -> Vec<String> {
@@ -46,10 +48,17 @@ pub(crate) fn stable_names(roots: &Roots, directory: &Path) -> Vec<String> {
     found
 }
 
-/// Whether the user typed one of the names, with or without the folder of the links.
-pub(crate) fn is_one_of(typed: &str, names: &[String]) -> bool {
-    let bare = Path::new(typed).strip_prefix(BY_ID).ok().and_then(Path::to_str).unwrap_or(typed);
+/// Whether the user typed one of the names, or the path of one: in the folder of the links, or, of a device
+/// with this kernel name that has no other name, its node.
+pub(crate) fn is_one_of(typed: &str, names: &[String], kernel: &str) -> bool {
+    let linked = Path::new(typed).strip_prefix(BY_ID).ok().and_then(Path::to_str);
+    let bare = if is_kernel_name(typed, kernel) { kernel } else { linked.unwrap_or(typed) };
     names.iter().any(|name| name == bare)
+}
+
+/// Whether the user typed this kernel name, or the path of its node.
+pub(crate) fn is_kernel_name(typed: &str, kernel: &str) -> bool {
+    Path::new(typed).strip_prefix(NODES).unwrap_or(Path::new(typed)) == Path::new(kernel)
 }
 
 /// The links in by-id that refer to a kernel name.
@@ -148,8 +157,27 @@ mod tests {
             ("s1", false),
             ("", false),
             ("/dev/sda", false),
+            ("/dev/S1", false),
+            ("/dev/disk/S1", false),
         ] {
-            assert_eq!(is_one_of(typed, &names), right, "{typed}");
+            assert_eq!(is_one_of(typed, &names, "sda"), right, "{typed}");
         }
+    }
+
+    #[test]
+    fn the_path_of_a_device_without_another_name_is_its_name() {
+        let names = ["loop3".to_owned()];
+        for (typed, right) in [
+            ("loop3", true),
+            ("/dev/loop3", true),
+            ("/dev/loop33", false),
+            ("/dev/loop", false),
+            ("/dev/disk/loop3", false),
+            ("/tmp/loop3", false),
+            ("dev/loop3", false),
+        ] {
+            assert_eq!(is_one_of(typed, &names, "loop3"), right, "{typed}");
+        }
+        assert!(!is_one_of("/dev/loop3", &["loop4".to_owned()], "loop4"));
     }
 }

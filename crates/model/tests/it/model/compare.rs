@@ -113,6 +113,29 @@ fn cells_that_ask_the_same_in_another_area_belong_together_and_the_area_is_a_con
 }
 
 #[test]
+fn what_one_side_does_not_state_and_the_same_size_in_other_digits_are_no_differences() {
+    let mut known = trials(&reads(1), &around(1000.0));
+    let unknown = known.clone();
+    for trial in &mut known {
+        let kernel = "6.1".to_owned();
+        trial.environment = Some(Environment { kernel, ..Environment::default() });
+        trial.targets[0].size_bytes.0 += 1;
+    }
+    assert_eq!(compared(&known, &unknown).conditions, []);
+    assert_eq!(compared(&unknown, &known).conditions, []);
+    // Bare metal is known to have no hypervisor.
+    let mut virtual_machine = known.clone();
+    for trial in &mut virtual_machine {
+        let environment = trial.environment.as_mut().unwrap();
+        environment.virtualization = Some("KVM".to_owned());
+    }
+    let conditions = compared(&known, &virtual_machine).conditions;
+    assert_eq!(conditions.len(), 1, "{conditions:?}");
+    let [a, b] = [&conditions[0].a, &conditions[0].b].map(Option::as_deref);
+    assert_eq!((a, b), (Some("none"), Some("KVM")));
+}
+
+#[test]
 fn features_and_values_in_another_order_are_no_difference() {
     let with = |trials: &mut [Trial], features: &[&str]| {
         for trial in trials {
@@ -237,6 +260,22 @@ fn three_runs_of_each_side_hold_what_runs_differ_in() {
     let comparison =
         compare(&runs([1.0, 1.01, 0.99]), &runs([0.5, 0.51, 0.49]), &CompareOptions::default());
     assert_eq!(rate(&comparison).verdict, ComparedVerdict::Worse);
+}
+
+#[test]
+fn three_trials_of_each_side_are_whole_runs_and_need_no_note_about_drift() {
+    let drifts = |count: usize| {
+        let of = |rate: f64| {
+            let one = |rate: &f64| {
+                side(&[Trial { simulated: false, ..trial(&reads(1), *rate) }])
+            };
+            let sides: Vec<Side> = around(rate).iter().take(count).map(one).collect();
+            Side::together("runs", &sides).unwrap()
+        };
+        let comparison = compare(&of(1000.0), &of(800.0), &CompareOptions::default());
+        comparison.notes.iter().any(|note| note.contains("drift between whole runs"))
+    };
+    assert_eq!([1, 2, 3].map(drifts), [true, true, false]);
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn a_published_recipe_becomes_the_flags_that_do_the_same() {
     assert_eq!(
         words(lines),
         "/dev/sdb --rw randread --bs 4k --ioengine libaio --iodepth 32 --cache device \
-         --without-replacement --runtime 60s --numjobs 4"
+         --without-replacement --runtime 60s --keep-warm-up --numjobs 4"
     );
     assert_eq!(
         run(lines).notes,
@@ -81,7 +81,7 @@ fn without_time_based_a_job_ends_after_its_bytes_and_at_the_latest_by_time() {
         (at("--io-size"), at("--runtime"))
     };
     let gib = |times: u64| Some(format!("{times}g"));
-    let no_end = || Some("8760h".to_owned());
+    let no_end = || Some("none".to_owned());
     assert_eq!(ends(""), (gib(1), no_end()));
     assert_eq!(ends("runtime=5m"), (gib(1), Some("300s".to_owned())));
     assert_eq!(ends("numjobs=3\nloops=2"), (gib(6), no_end()));
@@ -160,7 +160,7 @@ fn sizes_may_be_shares_of_the_file() {
     assert!(of("filesize=16m").contains("--size 16m"));
     assert!(
         of("filesize=16m\nsize=4m")
-            .contains("--size 16m --from-start --runtime 8760h --io-size 4m")
+            .contains("--size 16m --from-start --runtime none --io-size 4m")
     );
     assert!(of("size=1m\noffset=25%").contains("--offset 256m"));
     assert!(of("size=8m\nio_size=50%").contains("--io-size 4m"));
@@ -196,6 +196,14 @@ fn what_is_buffered_in_fio_is_buffered_here_after_its_cache_was_emptied() {
         let (found, _) = found.split_once(" --from-start").unwrap();
         assert_eq!(found, expected, "{lines}");
     }
+}
+
+#[test]
+fn a_buffered_run_of_several_passes_is_said_not_to_be_comparable() {
+    let notes = run("filename=old\nrw=randread\ntime_based\nruntime=5").notes;
+    assert!(notes.iter().any(|note| note.contains("not comparable with fio's")), "{notes:?}");
+    let once = run("filename=old\nrw=randread\nruntime=5").notes;
+    assert!(!once.iter().any(|note| note.starts_with("invalidate")), "{once:?}");
 }
 
 #[test]
@@ -354,6 +362,30 @@ fn all_errors_of_a_job_are_printed_at_once() {
 }
 
 #[test]
+fn the_errors_next_to_an_unknown_engine_are_printed_too() {
+    let found = refused("filename=old\nioengine=rbd\npool=x\ndirect=maybe\niodepth=3x\nsync=often");
+    let places: Vec<&str> = found.lines().filter_map(|line| line.split(": ").next()).collect();
+    for place in ["jobs.fio:3:1", "jobs.fio:5:1", "jobs.fio:6:1", "jobs.fio:7:1"] {
+        assert!(places.contains(&place), "{place}: {found}");
+    }
+    // Its own options need no error each.
+    assert_eq!(places.len(), 4, "{found}");
+}
+
+#[test]
+fn options_with_the_same_note_or_reason_share_a_line() {
+    let lines = "filename=old\nsteadystate=iops:1%\nsteadystate_duration=5\nss_ramp=1";
+    let notes = run(lines).notes;
+    let steady: Vec<&String> = notes.iter().filter(|note| note.contains("steady")).collect();
+    let [note] = &steady[..] else { panic!("{notes:?}") };
+    assert!(note.starts_with("steadystate, steadystate_duration, ss_ramp: the run"), "{note}");
+    let found = refused("filename=old\nlatency_target=1ms\nlatency_window=2\nlatency_run=1");
+    assert_eq!(found.lines().count(), 1, "{found}");
+    assert!(found.starts_with("jobs.fio:3:1: latency_target=1ms: "), "{found}");
+    assert!(found.ends_with(" (also latency_window, latency_run)"), "{found}");
+}
+
+#[test]
 fn a_variable_that_is_not_set_leaves_no_value_as_in_fio() {
     let unset = refused("filename=${NOT_SET}\nsize=1m");
     assert!(unset.starts_with("jobs.fio:2:1: filename=: a value is missing"), "{unset}");
@@ -488,4 +520,7 @@ fn options_on_the_line_fill_in_what_a_file_leaves_out() {
     assert_eq!(run.targets, ["old"]);
     let words = run.words.join(" ");
     assert!(words.contains("--rw randread") && words.contains("--size 16m"), "{words}");
+    let of_line: Vec<&String> = run.notes.iter().filter(|note| note.starts_with("--")).collect();
+    let expected = "--rw=write: no effect, because the job file sets rw=randread, as in fio";
+    assert_eq!(of_line, [expected]);
 }
