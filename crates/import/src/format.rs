@@ -81,7 +81,8 @@ const POWERSHELL: &str = "use: Get-Counter ... | Export-Counter -Path FILE.csv -
                           record with typeperf";
 
 /// How to save counters during a benchmark.
-const DISKSPD: &str = "record the disk while diskspd runs: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -o disks.csv";
+const DISKSPD: &str =
+    "record the disk while diskspd runs: typeperf \"\\PhysicalDisk(*)\\*\" -si 1 -o disks.csv";
 
 /// Words of a related format, with its name and what to do.
 const RELATIVES: [(&[&str], &str, &str); 21] = [
@@ -96,7 +97,11 @@ const RELATIVES: [(&[&str], &str, &str); 21] = [
         POWERSHELL,
     ),
     (&["Timestamp", "CounterSamples"], "the screen output of Get-Counter", POWERSHELL),
-    (&["Command Line:", "Input parameters:"], "a result of diskspd, which describes its own load", DISKSPD),
+    (
+        &["Command Line:", "Input parameters:"],
+        "a result of diskspd, which describes its own load",
+        DISKSPD,
+    ),
     (&["<Results>", "<TimeSpan>"], "a result of diskspd, which describes its own load", DISKSPD),
     (&["avg-cpu:"], "an iostat log without disks", RECORD),
     (&["# hostname;interval;timestamp"], "sadf without disks", SADF),

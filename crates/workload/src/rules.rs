@@ -6,8 +6,8 @@
 use crate::error::{in_range, refuse};
 use crate::{BuildError, Spec};
 use record::{
-    Arrival, Data, Discipline, EngineName, Flush, FlushKind, Instead, NO_TIME_LIMIT, Nanos, Pattern,
-    Regions, ReplayPace, format_bytes, format_nanos,
+    Arrival, Data, Discipline, EngineName, Flush, FlushKind, Instead, NO_TIME_LIMIT, Nanos,
+    Pattern, Regions, ReplayPace, format_bytes, format_nanos,
 };
 
 /// Maximum buffer memory of a job: its depth times its largest request.

@@ -8,7 +8,9 @@ use super::expected::Expectation;
 use super::facts::{IN_SCHEDULER, Segment};
 use super::judgement::{Judgement, RestsOn, cause};
 use super::layout::files;
-use super::other_causes::{FLUSHES_MATTER, MOSTLY_IN_FLUSH, compressed, elsewhere, flushes, memory_short};
+use super::other_causes::{
+    FLUSHES_MATTER, MOSTLY_IN_FLUSH, compressed, elsewhere, flushes, memory_short,
+};
 use super::outstanding::{ExcessQueue, Outstanding};
 use super::posterior::Posterior;
 use super::starved;

@@ -47,7 +47,9 @@ impl SufficientDepth {
         let Self { depth, rate_share, max_share, .. } = self;
         let Some(rate_share) = rate_share else {
             let counters = "judging by these counters alone";
-            return format!("the device serves at most {depth:.0} requests in parallel, {counters}");
+            return format!(
+                "the device serves at most {depth:.0} requests in parallel, {counters}"
+            );
         };
         let of_max = max_share.map_or(String::new(), |share| {
             format!(" ({} of the maximum of this mix)", percent(share))

@@ -101,8 +101,7 @@ fn fios_other_formats_are_named_with_the_one_that_is_read() {
     for text in [normal, &terse] {
         std::fs::write(folder.path().join("fio.out"), text).unwrap();
         let reason = ["normal or terse output", "--output-format=json"];
-        for words in
-            ["record fio.out --no-save", "compare fio.out fio.out", "report fio.out --md"]
+        for words in ["record fio.out --no-save", "compare fio.out fio.out", "report fio.out --md"]
         {
             halfpower_in(folder.path(), words).refuses(2, &reason);
         }

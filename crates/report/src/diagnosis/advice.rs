@@ -156,8 +156,7 @@ pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Epis
             "Leave the disk alone and remove the cause above it: the disk itself is fine."
         }
         Verdict::NotEnoughEvidence
-            if main.numbers.iops.is_none()
-                || main.numbers.requests >= 1.0 && lacks_data(main) =>
+            if main.numbers.iops.is_none() || main.numbers.requests >= 1.0 && lacks_data(main) =>
         {
             HypothesisName::RECORD_AGAIN
         }

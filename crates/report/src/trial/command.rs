@@ -8,8 +8,8 @@
 use crate::story::joined;
 use record::{
     AreaZone, Arrival, Bytes, CacheMode, Data, Discipline, DropCache, FlushKind, NO_TIME_LIMIT,
-    Nanos, Pattern, RebuildPace, Regions, ReplayPace, Target, TargetKind, Trial, Workload, mix_word,
-    shell_word,
+    Nanos, Pattern, RebuildPace, Regions, ReplayPace, Target, TargetKind, Trial, Workload,
+    mix_word, shell_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` if the flag is omitted.

@@ -134,8 +134,10 @@ fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<String> {
     let mean = |of: fn(&record::Numbers) -> f64| {
         device.episodes.iter().map(|one| of(&one.numbers) * time(one)).sum::<f64>() / all
     };
-    let (done, queue) =
-        (mean(|numbers| numbers.iops.unwrap_or(0.0)), mean(|numbers| numbers.concurrency.unwrap_or(0.0)));
+    let (done, queue) = (
+        mean(|numbers| numbers.iops.unwrap_or(0.0)),
+        mean(|numbers| numbers.concurrency.unwrap_or(0.0)),
+    );
     let present = queue / mean(|numbers| numbers.utilization.unwrap_or(1.0)).max(1e-9);
     if let Some(asked) = case.asks.filter(|asked| done < REACHED * *asked as f64) {
         return Some(format!("the load asked for {asked}/s and did {done:.0}"));

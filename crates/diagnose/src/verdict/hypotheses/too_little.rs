@@ -16,10 +16,9 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let claim = if facts.segment.since_boot {
         format!("{} {}", Finding::SINCE_BOOT, Finding::RECORD_WHILE_SLOW)
     } else if tally.all.requests.is_none() {
-        let how = facts.segment.by_system(
-            "; record the counters Disk Reads/sec and Disk Writes/sec too",
-            "",
-        );
+        let how = facts
+            .segment
+            .by_system("; record the counters Disk Reads/sec and Disk Writes/sec too", "");
         format!("The source does not report the number of requests{how}.")
     } else if count < 1.0 {
         "The device got no requests.".to_owned()

@@ -266,9 +266,7 @@ fn three_runs_of_each_side_hold_what_runs_differ_in() {
 fn three_trials_of_each_side_are_whole_runs_and_need_no_note_about_drift() {
     let drifts = |count: usize| {
         let of = |rate: f64| {
-            let one = |rate: &f64| {
-                side(&[Trial { simulated: false, ..trial(&reads(1), *rate) }])
-            };
+            let one = |rate: &f64| side(&[Trial { simulated: false, ..trial(&reads(1), *rate) }]);
             let sides: Vec<Side> = around(rate).iter().take(count).map(one).collect();
             Side::together("runs", &sides).unwrap()
         };

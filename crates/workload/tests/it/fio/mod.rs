@@ -159,8 +159,7 @@ fn sizes_may_be_shares_of_the_file() {
     assert!(of("size=100%\nfilesize=16m").contains("--size 16m"));
     assert!(of("filesize=16m").contains("--size 16m"));
     assert!(
-        of("filesize=16m\nsize=4m")
-            .contains("--size 16m --from-start --runtime none --io-size 4m")
+        of("filesize=16m\nsize=4m").contains("--size 16m --from-start --runtime none --io-size 4m")
     );
     assert!(of("size=1m\noffset=25%").contains("--offset 256m"));
     assert!(of("size=8m\nio_size=50%").contains("--io-size 4m"));
