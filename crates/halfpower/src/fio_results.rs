@@ -31,7 +31,7 @@ const SAMPLES_MIN: f64 = 4.0;
 
 /// An unknown size; the area of such a trial has length 0.
 const UNKNOWN: Bytes = Bytes(0);
-/// An area large enough for any request, if the job's area is unknown.
+/// A target large enough for any area, because fio does not report the length of its files.
 const LARGEST: Bytes = Bytes(1 << 60);
 
 /// The trials of a text that contains fio's JSON; `None` for any other text.
@@ -196,8 +196,7 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
     let mut spec = arguments.spec();
     let size = spec.size;
     spec.asked.stop.cut_warm_up = false;
-    let target = size.unwrap_or(LARGEST).0.saturating_add(spec.asked.offset_bytes.0);
-    let workload = spec.build(Bytes(target)).map_err(|error| error.to_string())?;
+    let workload = spec.build(LARGEST).map_err(|error| error.to_string())?;
     // An area of a known size is cut to whole requests, as in a run.
     let size_bytes = size.map_or(UNKNOWN, |_| workload.size_bytes);
     Ok((arguments.targets.join(", "), Workload { size_bytes, ..workload }))
@@ -285,10 +284,11 @@ fn run_seconds(job: &Value) -> Option<f64> {
     (longest > 0.0).then_some(longest)
 }
 
-/// Run time of a direction in seconds. If the file omits it, it follows from requests and rate.
+/// Run time of a direction in seconds. If the file omits it, or rounds it to 0 ms, it follows from requests
+/// and rate.
 fn side_seconds(side: &Value) -> Option<f64> {
     let number = |name: &str| side[name].as_f64();
-    match number("runtime") {
+    match number("runtime").filter(|millis| *millis > 0.0) {
         Some(millis) => Some(millis / 1e3),
         None => {
             let rate = number("iops").filter(|rate| *rate > 0.0)?;

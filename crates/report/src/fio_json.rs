@@ -4,13 +4,12 @@
 //! Values that fio reports but this program does not measure are left out. So are percentiles with fewer than
 //! ten requests beyond them; a reader of these has to handle their absence. Sums are those of the measured
 //! window. fio's `slat`, the time of the submission call, is not measured separately: `clat` includes it, and
-//! equals fio's `lat` in a closed loop. Facts: fio 3.33 and its HOWTO.
+//! equals fio's `lat` in a closed loop. In an open loop, only `lat` has bins, and `clat` has the percentiles
+//! of its summary. Facts: fio 3.33 and its HOWTO.
 
+use crate::fio_options::options;
 use crate::trial::jobs_of;
-use record::{
-    Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, Instead, OpKind, Pattern,
-    TimeSummary, Trial, Workload, bucket_mid, mix_word,
-};
+use record::{Arrival, DirectionResult, HistogramSnapshot, TimeSummary, Trial, bucket_mid};
 use serde_json::{Map, Value, json};
 
 /// Percentiles that fio prints.
@@ -55,7 +54,7 @@ fn job(name: &str, trial: &Trial) -> Value {
         "groupid": 0,
         "error": errno.unwrap_or(0),
         "elapsed": seconds.ceil() as u64,
-        "job options": options(name, &trial.workload),
+        "job options": options(name, trial),
         "read": side(&result.read),
         "write": side(&result.write),
         "trim": side(&result.trim),
@@ -75,38 +74,6 @@ fn job(name: &str, trial: &Trial) -> Value {
         job["sys_cpu"] = json!(cpu.system_ms / (seconds * 10.0));
     }
     job
-}
-
-/// The fio options for the same load.
-fn options(name: &str, workload: &Workload) -> Map<String, Value> {
-    let order = if matches!(workload.pattern, Pattern::Sequential) { "" } else { "rand" };
-    let rw = match workload.only_op() {
-        Some(OpKind::Read) => format!("{order}read"),
-        Some(OpKind::Write) if workload.instead == Some(Instead::Trim) => format!("{order}trim"),
-        Some(OpKind::Write) => format!("{order}write"),
-        None => format!("{order}rw"),
-    };
-    let engine = match workload.engine {
-        EngineName::Sync | EngineName::Threads => "psync",
-        other => other.name(),
-    };
-    let sizes_key = if workload.bs.len() == 1 { "bs" } else { "bssplit" };
-    let direct = matches!(workload.cache, CacheMode::Device | CacheMode::None);
-    let mut options = vec![
-        ("name", name.to_owned()),
-        ("rw", rw),
-        (sizes_key, mix_word(&workload.bs)),
-        ("ioengine", engine.to_owned()),
-        ("iodepth", workload.iodepth.to_string()),
-        ("numjobs", workload.numjobs.to_string()),
-        ("direct", u8::from(direct).to_string()),
-        ("size", workload.size_bytes.0.to_string()),
-        ("runtime", workload.runtime_ns.as_secs_f64().to_string()),
-    ];
-    if workload.only_op().is_none() {
-        options.push(("rwmixread", workload.read_percent.to_string()));
-    }
-    options.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value))).collect()
 }
 
 fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {

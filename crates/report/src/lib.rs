@@ -19,6 +19,7 @@ mod diagnosis;
 mod finding;
 mod fio_json;
 mod fio_log;
+mod fio_options;
 mod fleet;
 mod html;
 mod issuers;

@@ -1,7 +1,7 @@
 //! fio's JSON as a result: written by fio itself, if it is installed, and by this program.
 
 use crate::program::{Outcome, halfpower_in};
-use record::Trial;
+use record::{Arrival, CacheMode, FlushKind, Pattern, Trial, Workload};
 use std::process::Command;
 use tempfile::TempDir;
 use testkit::skip;
@@ -50,6 +50,72 @@ fn a_result_in_fios_form_is_the_trial_again() {
         .unwrap();
     let plain = halfpower_in(folder.path(), "compare plain.json out.json --json --db again.db");
     assert!(plain.stdout.contains("no latency bins: use --output-format=json+"), "{plain:?}");
+}
+
+/// The workload in fio's JSON of halfpower, read back.
+fn read_back(folder: &TempDir, job: &str) -> Workload {
+    let words = format!("run {job} --overwrite --output-format=json --output=out.json --no-save");
+    let told = halfpower_in(folder.path(), &words);
+    assert!(matches!(told.code, Some(0 | 1)), "{job}: {told:?}");
+    let read = imported(&halfpower_in(folder.path(), "record out.json --json --no-save"));
+    assert_eq!(read.targets[0].path, "data", "{job}");
+    std::fs::remove_file(folder.path().join("out.json")).unwrap();
+    read.workload
+}
+
+#[test]
+fn fios_json_of_a_job_names_the_whole_load() {
+    let folder = folder();
+    let job = |options: &str| {
+        let job = "--name=a --filename=data --size=1m --bs=4k --ioengine=psync --number_ios=8";
+        read_back(&folder, &format!("{job} {options}"))
+    };
+    let zipf = job("--rw=randread --random_distribution=zipf:1.2");
+    assert_eq!((zipf.pattern, zipf.zipf_theta_milli), (Pattern::Zipf, Some(1_200)));
+    assert!(!zipf.without_replacement, "{zipf:?}");
+    assert!(job("--rw=randread").without_replacement);
+    assert!(!job("--rw=randread --norandommap").without_replacement);
+    let paced = job("--rw=randrw --rate_iops=4000,8000 --rate_process=poisson");
+    assert_eq!((paced.rate_iops, paced.write_rate_iops), (Some(12_000), Some(8_000)));
+    assert_eq!(paced.arrival, Arrival::Poisson);
+    let commits = job("--rw=write --fdatasync=2 --offset=64k --size=512k");
+    let flush = commits.flush.unwrap();
+    assert_eq!((flush.kind, flush.every), (FlushKind::Fdatasync, 2));
+    assert_eq!((commits.offset_bytes.0, commits.size_bytes.0), (64 << 10, 512 << 10));
+    assert_eq!(job("--rw=randwrite --sync=1").cache, CacheMode::Fs);
+    assert_eq!(job("--rw=randread --thinktime=1ms").think_ns.0, 1_000_000);
+    let parts = job("--rw=read --numjobs=2 --size=256k --offset_increment=512k");
+    assert_eq!((parts.numjobs, parts.size_bytes.0), (2, 256 << 10));
+    assert_eq!(parts.job_distance_bytes.unwrap().0, 512 << 10);
+    assert_eq!(job("--rw=read:4k").stride_bytes.unwrap().0, 8_192);
+}
+
+#[test]
+fn results_of_fio_and_of_halfpower_for_one_command_line_have_the_same_load() {
+    let folder = folder();
+    for options in [
+        "--rw=randread --random_distribution=zipf:1.2",
+        "--rw=write --fdatasync=1",
+        "--rw=randwrite --sync=1",
+        "--rw=randread --rate_iops=4000",
+        "--rw=randread --numjobs=4 --group_reporting",
+    ] {
+        let job = format!(
+            "--name=a --filename=data --size=1m --bs=4k --ioengine=psync --number_ios=8 {options}"
+        );
+        // fio writes the options of the command line that have a value.
+        let told: Vec<String> = job
+            .split_whitespace()
+            .filter_map(|word| word.trim_start_matches("--").split_once('='))
+            .map(|(name, value)| format!("\"{name}\": \"{value}\""))
+            .collect();
+        let text = result(&told.join(", "));
+        let writes = options.contains("write");
+        let text = if writes { text.replace("\"write\": {}", "\"trim\": {}") } else { text };
+        let text = if writes { text.replace("\"read\"", "\"write\"") } else { text };
+        let of_fio = &imported_text(&text)[0];
+        assert_eq!(of_fio.workload.cell(), read_back(&folder, &job).cell(), "{options}");
+    }
 }
 
 #[test]
