@@ -78,6 +78,7 @@ fn job(name: &str, trial: &Trial) -> Value {
 
 fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
     let bytes_per_s = side.bytes_per_s;
+    let whole = Some(&side.histogram);
     let mut found = json!({
         "io_bytes": side.bytes,
         "io_kbytes": (side.bytes as f64 / KIB).floor() as u64,
@@ -88,8 +89,8 @@ fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
         "total_ios": side.ios,
         "short_ios": side.short,
         "drop_ios": 0,
-        "lat_ns": times(side.latency_ns.as_ref(), side.ios, Some(&side.histogram)),
-        "clat_ns": times(side.completion_ns.as_ref(), side.ios, (!open).then_some(&side.histogram)),
+        "lat_ns": times(side.latency_ns.as_ref(), side.ios, whole),
+        "clat_ns": times(side.completion_ns.as_ref(), side.ios, whole.filter(|_| !open)),
     });
     if let Some(share) = side.iops_ci95_rel {
         found["halfpower_iops_ci95_rel"] = json!(share);
@@ -106,7 +107,7 @@ fn flushes(flush: Option<&DirectionResult>) -> Value {
     })
 }
 
-/// Times in fio's form, with percentiles and bins if there is a histogram.
+/// Times in fio's form. Their percentiles are those of the histogram, or without one, of the summary.
 fn times(times: Option<&TimeSummary>, count: u64, histogram: Option<&HistogramSnapshot>) -> Value {
     let Some(times) = times else {
         return json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
@@ -114,19 +115,36 @@ fn times(times: Option<&TimeSummary>, count: u64, histogram: Option<&HistogramSn
     let mut found = json!({
         "min": times.min, "max": times.max, "mean": times.mean, "stddev": times.stddev, "N": count,
     });
-    if let Some(histogram) = histogram.filter(|histogram| histogram.count() > 0) {
-        let one = |percent: &f64| {
-            let value = histogram.percentile(percent / 100.0)?;
-            Some((format!("{percent:.6}"), json!(value.round() as u64)))
-        };
-        let percentiles: Map<String, Value> = PERCENTILES.iter().filter_map(one).collect();
+    let histogram = histogram.filter(|histogram| histogram.count() > 0);
+    let one = |percent: &f64| {
+        let value = match histogram {
+            Some(histogram) => histogram.percentile(percent / 100.0),
+            None => of_summary(times, *percent),
+        }?;
+        Some((format!("{percent:.6}"), json!(value.round() as u64)))
+    };
+    let percentiles: Map<String, Value> = PERCENTILES.iter().filter_map(one).collect();
+    found["percentile"] = percentiles.into();
+    if let Some(histogram) = histogram {
         let bins = histogram.buckets.iter().map(|&(bucket, count)| {
             ((bucket_mid(bucket as usize).round() as u64).to_string(), json!(count))
         });
         found["bins"] = bins.collect::<Map<String, Value>>().into();
-        found["percentile"] = percentiles.into();
     }
     found
+}
+
+/// A percentile of a summary, if it has that one.
+fn of_summary(times: &TimeSummary, percent: f64) -> Option<f64> {
+    let known = [
+        (50.0, times.p50),
+        (90.0, times.p90),
+        (95.0, times.p95),
+        (99.0, times.p99),
+        (99.9, times.p99_9),
+        (99.99, times.p99_99),
+    ];
+    known.into_iter().find(|(known, _)| *known == percent)?.1
 }
 
 /// Percentage of requests with a latency below each bound but not below the previous one.
