@@ -13,7 +13,7 @@ use record::{Arrival, DirectionResult, HistogramSnapshot, TimeSummary, Trial, bu
 use serde_json::{Map, Value, json};
 
 /// Percentiles that fio prints.
-const PERCENTILES: [f64; 17] = [
+static PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
@@ -21,32 +21,50 @@ const PERCENTILES: [f64; 17] = [
 const BOUNDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const KIB: f64 = 1024.0;
 
-/// Converts named jobs to the document that fio would print for them.
+/// A run for fio's JSON.
+#[derive(Clone, Debug)]
+pub struct FioRun {
+    /// Name of its job, if it has only one. Several jobs have names of their own.
+    pub name: String,
+    /// The requested percentiles of each job, in percent; without any, those that fio prints.
+    pub percentiles: Vec<Vec<f64>>,
+    /// The result.
+    pub trial: Trial,
+}
+
+/// Converts runs to the document that fio would print for them.
 #[must_use]
-pub fn fio_json(jobs: &[(String, Trial)]) -> Value {
-    let first = jobs.first().map(|(_, trial)| trial);
+pub fn fio_json(runs: &[FioRun]) -> Value {
+    let first = runs.first().map(|run| &run.trial);
     let ours = || format!("halfpower-{}", first.map_or("", |it| it.halfpower_version.as_str()));
     json!({
         "fio version": first.and_then(|it| it.measured_by.clone()).unwrap_or_else(ours),
-        "time": jobs.first().and_then(|(_, trial)| trial.time.clone()),
-        "jobs": jobs.iter().flat_map(|(name, trial)| of_trial(name, trial)).collect::<Vec<_>>(),
+        "time": first.and_then(|trial| trial.time.clone()),
+        "jobs": runs.iter().flat_map(of_run).collect::<Vec<_>>(),
     })
 }
 
-/// The jobs of a trial: a single one has the given name, several have their own.
-fn of_trial(name: &str, trial: &Trial) -> Vec<Value> {
-    match jobs_of(trial).as_slice() {
-        [_] => vec![job(name, trial)],
-        several => several.iter().map(|(name, trial)| job(name, trial)).collect(),
+fn of_run(run: &FioRun) -> Vec<Value> {
+    let percentiles = |index: usize| {
+        let asked = run.percentiles.get(index).filter(|asked| !asked.is_empty());
+        asked.map_or(PERCENTILES.as_slice(), Vec::as_slice)
+    };
+    match jobs_of(&run.trial).as_slice() {
+        [_] => vec![job(&run.name, &run.trial, percentiles(0))],
+        several => {
+            let named = several.iter().enumerate();
+            named.map(|(index, (name, trial))| job(name, trial, percentiles(index))).collect()
+        }
     }
 }
 
-fn job(name: &str, trial: &Trial) -> Value {
+fn job(name: &str, trial: &Trial, percentiles: &[f64]) -> Value {
     let result = &trial.result;
     let seconds = result.duration_ns.as_secs_f64();
     let open = trial.workload.arrival != Arrival::Closed;
     let side = |side: &Option<DirectionResult>| {
-        direction(side.as_ref().unwrap_or(&DirectionResult::default()), seconds, open)
+        let none = DirectionResult::default();
+        direction(side.as_ref().unwrap_or(&none), (seconds, open), percentiles)
     };
     let errno = trial.directions().flat_map(|one| &one.error_kinds).map(|kind| kind.errno).next();
     let mut job = json!({
@@ -58,7 +76,7 @@ fn job(name: &str, trial: &Trial) -> Value {
         "read": side(&result.read),
         "write": side(&result.write),
         "trim": side(&result.trim),
-        "sync": flushes(result.flush.as_ref()),
+        "sync": flushes(result.flush.as_ref(), percentiles),
         "job_runtime": (seconds * 1e3 * f64::from(trial.workload.numjobs)).round() as u64,
         "latency_depth": trial.workload.iodepth,
     });
@@ -76,9 +94,10 @@ fn job(name: &str, trial: &Trial) -> Value {
     job
 }
 
-fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
+fn direction(side: &DirectionResult, (seconds, open): (f64, bool), percentiles: &[f64]) -> Value {
     let bytes_per_s = side.bytes_per_s;
     let whole = Some(&side.histogram);
+    let (latency, completion) = (side.latency_ns.as_ref(), side.completion_ns.as_ref());
     let mut found = json!({
         "io_bytes": side.bytes,
         "io_kbytes": (side.bytes as f64 / KIB).floor() as u64,
@@ -89,8 +108,8 @@ fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
         "total_ios": side.ios,
         "short_ios": side.short,
         "drop_ios": 0,
-        "lat_ns": times(side.latency_ns.as_ref(), side.ios, whole),
-        "clat_ns": times(side.completion_ns.as_ref(), side.ios, whole.filter(|_| !open)),
+        "lat_ns": times(latency, side.ios, whole, percentiles),
+        "clat_ns": times(completion, side.ios, whole.filter(|_| !open), percentiles),
     });
     if let Some(share) = side.iops_ci95_rel {
         found["halfpower_iops_ci95_rel"] = json!(share);
@@ -98,17 +117,23 @@ fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
     found
 }
 
-fn flushes(flush: Option<&DirectionResult>) -> Value {
+fn flushes(flush: Option<&DirectionResult>, percentiles: &[f64]) -> Value {
     let none = DirectionResult::default();
     let flush = flush.unwrap_or(&none);
+    let (latency, histogram) = (flush.latency_ns.as_ref(), Some(&flush.histogram));
     json!({
         "total_ios": flush.ios,
-        "lat_ns": times(flush.latency_ns.as_ref(), flush.ios, Some(&flush.histogram)),
+        "lat_ns": times(latency, flush.ios, histogram, percentiles),
     })
 }
 
 /// Times in fio's form. Their percentiles are those of the histogram, or without one, of the summary.
-fn times(times: Option<&TimeSummary>, count: u64, histogram: Option<&HistogramSnapshot>) -> Value {
+fn times(
+    times: Option<&TimeSummary>,
+    count: u64,
+    histogram: Option<&HistogramSnapshot>,
+    percentiles: &[f64],
+) -> Value {
     let Some(times) = times else {
         return json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
     };
@@ -123,8 +148,7 @@ fn times(times: Option<&TimeSummary>, count: u64, histogram: Option<&HistogramSn
         }?;
         Some((format!("{percent:.6}"), json!(value.round() as u64)))
     };
-    let percentiles: Map<String, Value> = PERCENTILES.iter().filter_map(one).collect();
-    found["percentile"] = percentiles.into();
+    found["percentile"] = percentiles.iter().filter_map(one).collect::<Map<String, Value>>().into();
     if let Some(histogram) = histogram {
         let bins = histogram.buckets.iter().map(|&(bucket, count)| {
             ((bucket_mid(bucket as usize).round() as u64).to_string(), json!(count))

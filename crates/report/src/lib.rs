@@ -58,7 +58,7 @@ pub use comparison::comparison;
 pub use cost_fit::cost_fit;
 pub use csv::{DIAGNOSIS_CSV_HEADER, csv, diagnosis_csv, intervals_csv, intervals_header};
 pub use diagnosis::{diagnosis, diagnosis_of};
-pub use fio_json::fio_json;
+pub use fio_json::{FioRun, fio_json};
 pub use fio_log::{FioLogColumn, fio_log, is_fio_log_line};
 pub use fleet::fleet;
 pub use html::{HTML_HEAD, report_html};
