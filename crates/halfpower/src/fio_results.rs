@@ -4,8 +4,9 @@
 //! options become a workload as a job file does. An option without a counterpart is reported and omitted,
 //! because the measurement remains valid. Values that fio does not report are not measured: counters of the
 //! device, limits of the generator, the course of the run. fio's percentiles follow the same rule as
-//! halfpower's: one with fewer than ten requests beyond it is omitted. The interval of a rate comes from
-//! fio's own samples of it.
+//! halfpower's: one with fewer than ten requests beyond it is omitted. Percentiles of the completion latency
+//! are never those of the latency, which includes the submission. The interval of a rate comes from fio's own
+//! samples of it.
 
 use crate::output;
 use crate::run_args::RunArgs;
@@ -28,6 +29,10 @@ const NO_OPTIONS: &str = "fio's file does not contain the options of the job: th
 const BEYOND_MIN: f64 = 10.0;
 /// Minimum number of rate samples from which a spread is computed.
 const SAMPLES_MIN: f64 = 4.0;
+
+/// Maximum share of the submission in the mean latency for which bins of the completion latency count as
+/// those of the latency.
+const SUBMISSION_SHARE_MAX: f64 = 0.05;
 
 /// An unknown size; the area of such a trial has length 0.
 const UNKNOWN: Bytes = Bytes(0);
@@ -311,13 +316,16 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
     let samples = number("iops_samples");
     let se = number("iops_stddev") / samples.sqrt();
     let spread = Estimate::from_se(number("iops_mean"), se, samples as u32).relative_half_width();
-    // fio may have percentiles and bins of one kind of latency only; `lat_percentiles` selects the kind.
     let (latency, completion, unit_ns) = match old {
         false => (&side["lat_ns"], &side["clat_ns"], 1.0),
         true => (&side["lat"], &side["clat"], 1e3),
     };
-    let own = |name: &str| latency[name].as_object().is_some_and(|it| !it.is_empty());
-    let binned = if own("bins") || own("percentile") { latency } else { completion };
+    // Without `lat_percentiles`, fio has only bins of the completion latency.
+    let of_latency = latency["bins"].as_object().filter(|bins| !bins.is_empty());
+    let mean = |of: &Value| of["mean"].as_f64().unwrap_or(0.0);
+    let least = mean(latency) * (1.0 - SUBMISSION_SHARE_MAX);
+    let close = least > 0.0 && mean(completion) >= least;
+    let binned = of_latency.or_else(|| completion["bins"].as_object().filter(|_| close));
     let errors: Vec<ErrorCount> = (errno != 0)
         .then(|| {
             let message = std::io::Error::from_raw_os_error(errno).to_string();
@@ -334,23 +342,23 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
         errors: errors.len() as u64,
         error_kinds: errors,
         short: side["short_ios"].as_u64().unwrap_or(0),
-        latency_ns: times(latency, binned, (ios, unit_ns)),
-        completion_ns: times(completion, completion, (ios, unit_ns)),
+        latency_ns: times(latency, (ios, unit_ns)),
+        completion_ns: times(completion, (ios, unit_ns)),
         offered_iops: None,
         // Old versions number their bins differently.
-        histogram: bins(binned["bins"].as_object().filter(|_| !old)),
+        histogram: bins(binned.filter(|_| !old)),
     }
 }
 
-/// fio's times, in units of `unit_ns` nanoseconds. The percentiles come from `percentiles`.
-fn times(of: &Value, percentiles: &Value, (ios, unit_ns): (u64, f64)) -> Option<TimeSummary> {
+/// fio's times, in units of `unit_ns` nanoseconds.
+fn times(of: &Value, (ios, unit_ns): (u64, f64)) -> Option<TimeSummary> {
     let number = |name: &str| of[name].as_f64().unwrap_or(0.0) * unit_ns;
     if of["N"].as_u64() == Some(0) || number("max") <= 0.0 {
         return None;
     }
     let percentile = |percent: f64| {
         let borne = ios as f64 * (1.0 - percent / 100.0) >= BEYOND_MIN;
-        let at = &percentiles["percentile"][format!("{percent:.6}")];
+        let at = &of["percentile"][format!("{percent:.6}")];
         at.as_f64().map(|time| time * unit_ns).filter(|_| borne)
     };
     Some(TimeSummary {

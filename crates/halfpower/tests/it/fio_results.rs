@@ -195,6 +195,20 @@ fn percentiles_of_the_whole_latency_are_read() {
     assert!(page.contains("–: not in fio's file, or fewer than ten requests"), "{page}");
 }
 
+#[test]
+fn percentiles_of_the_completion_are_not_those_of_the_latency() {
+    // Buffered requests of libaio wait in the submission call.
+    let slow_call = result("\"rw\": \"randread\", \"size\": \"8m\"")
+        .replace("\"percentile\"", "\"bins\": {\"55\": 2000}, \"percentile\"");
+    let read = imported_text(&slow_call)[0].result.read.clone().unwrap();
+    assert_eq!(read.latency_ns.unwrap().p50, None);
+    assert_eq!(read.completion_ns.unwrap().p50, Some(55.0));
+    assert_eq!(read.histogram.count(), 0, "the submission takes a seventh of the latency");
+    let quick_call = slow_call.replace("\"mean\": 70.0", "\"mean\": 61.0");
+    let read = imported_text(&quick_call)[0].result.read.clone().unwrap();
+    assert_eq!((read.latency_ns.unwrap().p50, read.histogram.count()), (None, 2_000));
+}
+
 /// A result of fio 3 with these options.
 fn result(options: &str) -> String {
     format!(
@@ -254,7 +268,8 @@ fn versions_before_3_have_kibibytes_and_microseconds() {
     let read = trials[0].result.read.as_ref().unwrap();
     assert_eq!((read.ios, read.bytes, read.bytes_per_s), (1_024, 4 << 20, 2_097_152.0));
     let latency = read.latency_ns.as_ref().unwrap();
-    assert_eq!((latency.mean, latency.p50, latency.max), (70_500.0, Some(55_000.0), 900_000));
+    assert_eq!((latency.mean, latency.p50, latency.max), (70_500.0, None, 900_000));
+    assert_eq!(read.completion_ns.as_ref().unwrap().p50, Some(55_000.0));
     assert!(trials[0].result.write.is_none());
 }
 

@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 /// Why CPU times of different processors are not compared.
 const NO_CLOCK: &str = "the processors differ, and the clock rate of at least one is unknown";
 /// Why a result of fio has no latency distribution.
-const NO_BINS: &str = "fio's file has no latency bins: use --output-format=json+";
+const NO_BINS: &str =
+    "fio's file has no latency bins: use --output-format=json+ --lat_percentiles=1";
 
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq)]
