@@ -102,6 +102,10 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     }
     if !alone && workload.options_known() {
         // Without group_reporting, fio reports each job separately.
+        let jobs = workload.numjobs;
+        let rules = &mut workload.stop;
+        rules.max_bytes = rules.max_bytes.map(|bytes| Bytes(bytes.0 / u64::from(jobs)));
+        rules.passes = rules.passes.map(|passes| passes / jobs);
         (workload.numjobs, workload.depth) = (1, workload.iodepth);
     }
     workload.runtime_ns = Nanos((seconds * 1e9) as u64);
@@ -116,6 +120,10 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     if read.is_none() && write.is_none() && trim.is_none() {
         return Err("the job has no reads, no writes and no trims".to_owned());
     }
+    let moved = [&read, &write, &trim].into_iter().flatten().map(|side| side.bytes);
+    let moved = moved.fold(0, u64::saturating_add);
+    // fio's file has no switches, such as time_based. A job that went on after its bytes ended by time.
+    workload.stop.max_bytes = workload.stop.max_bytes.filter(|most| moved <= most.0);
     let findings = match workload.options_known() {
         true => Vec::new(),
         false => vec![Finding::note(FindingCode::FiguresMissing, NO_OPTIONS, "")],

@@ -309,11 +309,24 @@ fn a_missing_run_time_follows_from_requests_and_rate() {
 }
 
 #[test]
+fn a_job_that_went_on_after_its_bytes_ended_by_time() {
+    // fio's file has no time_based. The job transferred 8,192,000 bytes.
+    let options = "\"rw\": \"randread\", \"runtime\": \"1\"";
+    let most = |size: &str| {
+        let text = result(&format!("{options}, \"size\": \"{size}\""));
+        imported_text(&text)[0].workload.stop.max_bytes.map(|bytes| bytes.0)
+    };
+    assert_eq!((most("1m"), most("8m")), (None, Some(8 << 20)));
+}
+
+#[test]
 fn jobs_of_one_name_are_a_result_each() {
-    let one = result("\"numjobs\": \"2\", \"size\": \"1m\"");
+    let one = result("\"numjobs\": \"2\", \"size\": \"8m\"");
     let job = one[one.find("{\"jobname\"").unwrap()..one.rfind(']').unwrap()].to_owned();
     let text = one.replace(&job, &format!("{job},\n{job}"));
     let trials = imported_text(&text);
     assert_eq!(trials.iter().map(|trial| trial.workload.numjobs).collect::<Vec<_>>(), [1, 1]);
+    let most = trials[0].workload.stop.max_bytes;
+    assert_eq!(most.map(|bytes| bytes.0), Some(8 << 20), "the bytes of one job");
     assert_ne!(trials[0].id, trials[1].id);
 }
