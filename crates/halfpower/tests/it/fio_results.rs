@@ -209,6 +209,17 @@ fn percentiles_of_the_completion_are_not_those_of_the_latency() {
     assert_eq!((read.latency_ns.unwrap().p50, read.histogram.count()), (None, 2_000));
 }
 
+#[test]
+fn without_latencies_the_mean_depth_is_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "\"rw\": \"randread\", \"size\": \"8m\", \"gtod_reduce\": \"1\"";
+    let text = result(options).replace("\"max\": 900", "\"max\": 0");
+    std::fs::write(folder.path().join("fio.out"), text).unwrap();
+    let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
+    assert!(page.contains("mean unknown, because fio measured no latency, 1 requested"), "{page}");
+    assert!(!page.contains("on average"), "{page}");
+}
+
 /// A result of fio 3 with these options.
 fn result(options: &str) -> String {
     format!(
