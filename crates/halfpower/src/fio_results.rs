@@ -157,6 +157,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
             read,
             write,
             trim,
+            flush: flushes(&job["sync"]["lat_ns"], seconds),
             ..TrialResult::default()
         },
         workload,
@@ -356,6 +357,20 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
         // Old versions number their bins differently.
         histogram: bins(binned.filter(|_| !old)),
     }
+}
+
+/// Flushes by their latencies, because fio's own number of them is always 0; `None` without any.
+fn flushes(latency: &Value, seconds: f64) -> Option<DirectionResult> {
+    let ios = latency["N"].as_u64().filter(|count| *count > 0)?;
+    let times = times(latency, (ios, 1.0));
+    Some(DirectionResult {
+        ios,
+        iops: ios as f64 / seconds,
+        latency_ns: times.clone(),
+        completion_ns: times,
+        histogram: bins(latency["bins"].as_object()),
+        ..DirectionResult::default()
+    })
 }
 
 /// fio's times, in units of `unit_ns` nanoseconds.

@@ -220,6 +220,31 @@ fn without_latencies_the_mean_depth_is_unknown() {
     assert!(!page.contains("on average"), "{page}");
 }
 
+#[test]
+fn flushes_of_fio_are_read_and_compared() {
+    let sync = |mean: u64| {
+        format!(
+            ", \"sync\": {{\"total_ios\": 0, \"lat_ns\": {{\"min\": 9, \"max\": 99000, \
+             \"mean\": {mean}.0, \"stddev\": 3.0, \"N\": 2000, \
+             \"percentile\": {{\"99.000000\": 90000}}}}}}"
+        )
+    };
+    let options = "\"rw\": \"write\", \"size\": \"8m\", \"fdatasync\": \"1\"";
+    let text = result(options).replace(", \"write\": {}", "").replace("\"read\"", "\"write\"");
+    let with = |mean: u64| text.replace("}]\n}", &format!("{}}}]\n}}", sync(mean)));
+    let flush = imported_text(&with(800))[0].result.flush.clone().unwrap();
+    assert_eq!((flush.ios, flush.iops), (2_000, 2_000.0));
+    let times = flush.latency_ns.unwrap();
+    assert_eq!((times.mean, times.p99), (800.0, Some(90_000.0)));
+    assert!(imported_text(&text)[0].result.flush.is_none());
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.json"), with(800)).unwrap();
+    std::fs::write(folder.path().join("b.json"), with(1_600)).unwrap();
+    let page = halfpower_in(folder.path(), "compare a.json b.json").stdout;
+    assert!(page.contains("Mean flush latency"), "{page}");
+    assert!(page.contains("99th percentile of the flush latency"), "{page}");
+}
+
 /// A result of fio 3 with these options.
 fn result(options: &str) -> String {
     format!(
