@@ -4,8 +4,9 @@
 //! options become a workload as a job file does. An option without a counterpart is reported and omitted,
 //! because the measurement remains valid. Values that fio does not report are not measured: counters of the
 //! device, limits of the generator, the course of the run. fio's percentiles follow the same rule as
-//! halfpower's: one with fewer than ten requests beyond it is omitted. The interval of a rate comes from
-//! fio's own samples of it.
+//! halfpower's: one with fewer than ten requests beyond it is omitted. Percentiles of the completion latency
+//! are never those of the latency, which includes the submission. The interval of a rate comes from fio's own
+//! samples of it.
 
 use crate::output;
 use crate::run_args::RunArgs;
@@ -29,9 +30,13 @@ const BEYOND_MIN: f64 = 10.0;
 /// Minimum number of rate samples from which a spread is computed.
 const SAMPLES_MIN: f64 = 4.0;
 
+/// Maximum share of the submission in the mean latency for which bins of the completion latency count as
+/// those of the latency.
+const SUBMISSION_SHARE_MAX: f64 = 0.05;
+
 /// An unknown size; the area of such a trial has length 0.
 const UNKNOWN: Bytes = Bytes(0);
-/// An area large enough for any request, if the job's area is unknown.
+/// A target large enough for any area, because fio does not report the length of its files.
 const LARGEST: Bytes = Bytes(1 << 60);
 
 /// The trials of a text that contains fio's JSON; `None` for any other text.
@@ -97,6 +102,10 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     }
     if !alone && workload.options_known() {
         // Without group_reporting, fio reports each job separately.
+        let jobs = workload.numjobs;
+        let rules = &mut workload.stop;
+        rules.max_bytes = rules.max_bytes.map(|bytes| Bytes(bytes.0 / u64::from(jobs)));
+        rules.passes = rules.passes.map(|passes| passes / jobs);
         (workload.numjobs, workload.depth) = (1, workload.iodepth);
     }
     workload.runtime_ns = Nanos((seconds * 1e9) as u64);
@@ -111,6 +120,10 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
     if read.is_none() && write.is_none() && trim.is_none() {
         return Err("the job has no reads, no writes and no trims".to_owned());
     }
+    let moved = [&read, &write, &trim].into_iter().flatten().map(|side| side.bytes);
+    let moved = moved.fold(0, u64::saturating_add);
+    // fio's file has no switches, such as time_based. A job that went on after its bytes ended by time.
+    workload.stop.max_bytes = workload.stop.max_bytes.filter(|most| moved <= most.0);
     let findings = match workload.options_known() {
         true => Vec::new(),
         false => vec![Finding::note(FindingCode::FiguresMissing, NO_OPTIONS, "")],
@@ -144,6 +157,7 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
             read,
             write,
             trim,
+            flush: flushes(&job["sync"]["lat_ns"], seconds),
             ..TrialResult::default()
         },
         workload,
@@ -195,8 +209,8 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
     }
     let spec = arguments.spec();
     let size = spec.size;
-    let target = size.unwrap_or(LARGEST).0.saturating_add(spec.asked.offset_bytes.0);
-    let workload = spec.build(Bytes(target)).map_err(|error| error.to_string())?;
+    spec.asked.stop.cut_warm_up = false;
+    let workload = spec.build(LARGEST).map_err(|error| error.to_string())?;
     // An area of a known size is cut to whole requests, as in a run.
     let size_bytes = size.map_or(UNKNOWN, |_| workload.size_bytes);
     Ok((arguments.targets.join(", "), Workload { size_bytes, ..workload }))
@@ -284,10 +298,11 @@ fn run_seconds(job: &Value) -> Option<f64> {
     (longest > 0.0).then_some(longest)
 }
 
-/// Run time of a direction in seconds. If the file omits it, it follows from requests and rate.
+/// Run time of a direction in seconds. If the file omits it, or rounds it to 0 ms, it follows from requests
+/// and rate.
 fn side_seconds(side: &Value) -> Option<f64> {
     let number = |name: &str| side[name].as_f64();
-    match number("runtime") {
+    match number("runtime").filter(|millis| *millis > 0.0) {
         Some(millis) => Some(millis / 1e3),
         None => {
             let rate = number("iops").filter(|rate| *rate > 0.0)?;
@@ -310,13 +325,16 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
     let samples = number("iops_samples");
     let se = number("iops_stddev") / samples.sqrt();
     let spread = Estimate::from_se(number("iops_mean"), se, samples as u32).relative_half_width();
-    // fio may have percentiles and bins of one kind of latency only; `lat_percentiles` selects the kind.
     let (latency, completion, unit_ns) = match old {
         false => (&side["lat_ns"], &side["clat_ns"], 1.0),
         true => (&side["lat"], &side["clat"], 1e3),
     };
-    let own = |name: &str| latency[name].as_object().is_some_and(|it| !it.is_empty());
-    let binned = if own("bins") || own("percentile") { latency } else { completion };
+    // Without `lat_percentiles`, fio has only bins of the completion latency.
+    let of_latency = latency["bins"].as_object().filter(|bins| !bins.is_empty());
+    let mean = |of: &Value| of["mean"].as_f64().unwrap_or(0.0);
+    let least = mean(latency) * (1.0 - SUBMISSION_SHARE_MAX);
+    let close = least > 0.0 && mean(completion) >= least;
+    let binned = of_latency.or_else(|| completion["bins"].as_object().filter(|_| close));
     let errors: Vec<ErrorCount> = (errno != 0)
         .then(|| {
             let message = std::io::Error::from_raw_os_error(errno).to_string();
@@ -333,23 +351,37 @@ fn direction(side: &Value, errno: i32) -> DirectionResult {
         errors: errors.len() as u64,
         error_kinds: errors,
         short: side["short_ios"].as_u64().unwrap_or(0),
-        latency_ns: times(latency, binned, (ios, unit_ns)),
-        completion_ns: times(completion, completion, (ios, unit_ns)),
+        latency_ns: times(latency, (ios, unit_ns)),
+        completion_ns: times(completion, (ios, unit_ns)),
         offered_iops: None,
         // Old versions number their bins differently.
-        histogram: bins(binned["bins"].as_object().filter(|_| !old)),
+        histogram: bins(binned.filter(|_| !old)),
     }
 }
 
-/// fio's times, in units of `unit_ns` nanoseconds. The percentiles come from `percentiles`.
-fn times(of: &Value, percentiles: &Value, (ios, unit_ns): (u64, f64)) -> Option<TimeSummary> {
+/// Flushes by their latencies, because fio's own number of them is always 0; `None` without any.
+fn flushes(latency: &Value, seconds: f64) -> Option<DirectionResult> {
+    let ios = latency["N"].as_u64().filter(|count| *count > 0)?;
+    let times = times(latency, (ios, 1.0));
+    Some(DirectionResult {
+        ios,
+        iops: ios as f64 / seconds,
+        latency_ns: times.clone(),
+        completion_ns: times,
+        histogram: bins(latency["bins"].as_object()),
+        ..DirectionResult::default()
+    })
+}
+
+/// fio's times, in units of `unit_ns` nanoseconds.
+fn times(of: &Value, (ios, unit_ns): (u64, f64)) -> Option<TimeSummary> {
     let number = |name: &str| of[name].as_f64().unwrap_or(0.0) * unit_ns;
     if of["N"].as_u64() == Some(0) || number("max") <= 0.0 {
         return None;
     }
     let percentile = |percent: f64| {
         let borne = ios as f64 * (1.0 - percent / 100.0) >= BEYOND_MIN;
-        let at = &percentiles["percentile"][format!("{percent:.6}")];
+        let at = &of["percentile"][format!("{percent:.6}")];
         at.as_f64().map(|time| time * unit_ns).filter(|_| borne)
     };
     Some(TimeSummary {

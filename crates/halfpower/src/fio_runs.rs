@@ -15,6 +15,7 @@ use ::record::{Nanos, Trial, shell_word};
 use anyhow::Context;
 use host::target::OutputFile;
 use plan::session::StopFlag;
+use report::FioRun;
 use std::path::PathBuf;
 use workload::fio::{self, FioError, Log, LogKind, Run, Section, Wait};
 
@@ -44,7 +45,7 @@ pub(crate) fn run(mut asked: FioWords, stop: &StopFlag) -> anyhow::Result<Verdic
         return Ok(Verdict::Clean);
     }
     let mut verdict = Verdict::Clean;
-    let mut done: Vec<(String, Trial)> = Vec::new();
+    let mut done: Vec<FioRun> = Vec::new();
     let mut failed = None;
     let logs = all.iter().map(|planned| LogFile::claim_all(&planned.jobs));
     let logs: Vec<Vec<LogFile>> = logs.collect::<anyhow::Result<_>>()?;
@@ -54,8 +55,7 @@ pub(crate) fn run(mut asked: FioWords, stop: &StopFlag) -> anyhow::Result<Verdic
         let keep = Keep { trials: &mut trials, print: !as_json };
         let found = run::run_into(&planned.arguments, stop, Some(keep));
         let written = trials.first().map(|trial| LogFile::finish_all(logs, trial));
-        let names = planned.names();
-        done.extend(trials.into_iter().map(|trial| (names.clone(), trial)));
+        done.extend(trials.into_iter().map(|trial| planned.done(trial)));
         match found.with_context(|| planned.title()) {
             Ok(Verdict::NotClean) => verdict = Verdict::NotClean,
             Ok(Verdict::Clean) => {}
@@ -98,6 +98,12 @@ impl Planned {
     fn names(&self) -> String {
         let names: Vec<&str> = self.jobs.iter().map(|(job, _)| job.name.as_str()).collect();
         names.join(", ")
+    }
+
+    /// Its result, for fio's JSON.
+    fn done(&self, trial: Trial) -> FioRun {
+        let percentiles = self.jobs.iter().map(|(job, _)| job.percentiles.clone()).collect();
+        FioRun { name: self.names(), percentiles, trial }
     }
 
     fn title(&self) -> String {

@@ -88,6 +88,10 @@ pub enum ComparedMetric {
     LatencyMeanNs,
     /// 99th percentile of the latency.
     LatencyP99Ns,
+    /// Mean latency of the flushes.
+    FlushMeanNs,
+    /// 99th percentile of the latency of the flushes.
+    FlushP99Ns,
     /// CPU time charged to the program per request.
     CpuUsPerIo,
     /// The same in processor clocks, if the processors differ.

@@ -4,17 +4,16 @@
 //! Values that fio reports but this program does not measure are left out. So are percentiles with fewer than
 //! ten requests beyond them; a reader of these has to handle their absence. Sums are those of the measured
 //! window. fio's `slat`, the time of the submission call, is not measured separately: `clat` includes it, and
-//! equals fio's `lat` in a closed loop. Facts: fio 3.33 and its HOWTO.
+//! equals fio's `lat` in a closed loop. In an open loop, only `lat` has bins, and `clat` has the percentiles
+//! of its summary. Facts: fio 3.33 and its HOWTO.
 
+use crate::fio_options::options;
 use crate::trial::jobs_of;
-use record::{
-    Arrival, CacheMode, DirectionResult, EngineName, HistogramSnapshot, Instead, NO_TIME_LIMIT,
-    OpKind, Pattern, TimeSummary, Trial, Workload, bucket_mid, mix_word,
-};
+use record::{Arrival, DirectionResult, HistogramSnapshot, TimeSummary, Trial, bucket_mid};
 use serde_json::{Map, Value, json};
 
 /// Percentiles that fio prints.
-const PERCENTILES: [f64; 17] = [
+static PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
 ];
@@ -22,32 +21,50 @@ const PERCENTILES: [f64; 17] = [
 const BOUNDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const KIB: f64 = 1024.0;
 
-/// Converts named jobs to the document that fio would print for them.
+/// A run for fio's JSON.
+#[derive(Clone, Debug)]
+pub struct FioRun {
+    /// Name of its job, if it has only one. Several jobs have names of their own.
+    pub name: String,
+    /// The requested percentiles of each job, in percent; without any, those that fio prints.
+    pub percentiles: Vec<Vec<f64>>,
+    /// The result.
+    pub trial: Trial,
+}
+
+/// Converts runs to the document that fio would print for them.
 #[must_use]
-pub fn fio_json(jobs: &[(String, Trial)]) -> Value {
-    let first = jobs.first().map(|(_, trial)| trial);
+pub fn fio_json(runs: &[FioRun]) -> Value {
+    let first = runs.first().map(|run| &run.trial);
     let ours = || format!("halfpower-{}", first.map_or("", |it| it.halfpower_version.as_str()));
     json!({
         "fio version": first.and_then(|it| it.measured_by.clone()).unwrap_or_else(ours),
-        "time": jobs.first().and_then(|(_, trial)| trial.time.clone()),
-        "jobs": jobs.iter().flat_map(|(name, trial)| of_trial(name, trial)).collect::<Vec<_>>(),
+        "time": first.and_then(|trial| trial.time.clone()),
+        "jobs": runs.iter().flat_map(of_run).collect::<Vec<_>>(),
     })
 }
 
-/// The jobs of a trial: a single one has the given name, several have their own.
-fn of_trial(name: &str, trial: &Trial) -> Vec<Value> {
-    match jobs_of(trial).as_slice() {
-        [_] => vec![job(name, trial)],
-        several => several.iter().map(|(name, trial)| job(name, trial)).collect(),
+fn of_run(run: &FioRun) -> Vec<Value> {
+    let percentiles = |index: usize| {
+        let asked = run.percentiles.get(index).filter(|asked| !asked.is_empty());
+        asked.map_or(PERCENTILES.as_slice(), Vec::as_slice)
+    };
+    match jobs_of(&run.trial).as_slice() {
+        [_] => vec![job(&run.name, &run.trial, percentiles(0))],
+        several => {
+            let named = several.iter().enumerate();
+            named.map(|(index, (name, trial))| job(name, trial, percentiles(index))).collect()
+        }
     }
 }
 
-fn job(name: &str, trial: &Trial) -> Value {
+fn job(name: &str, trial: &Trial, percentiles: &[f64]) -> Value {
     let result = &trial.result;
     let seconds = result.duration_ns.as_secs_f64();
     let open = trial.workload.arrival != Arrival::Closed;
     let side = |side: &Option<DirectionResult>| {
-        direction(side.as_ref().unwrap_or(&DirectionResult::default()), seconds, open)
+        let none = DirectionResult::default();
+        direction(side.as_ref().unwrap_or(&none), (seconds, open), percentiles)
     };
     let errno = trial.directions().flat_map(|one| &one.error_kinds).map(|kind| kind.errno).next();
     let mut job = json!({
@@ -55,11 +72,11 @@ fn job(name: &str, trial: &Trial) -> Value {
         "groupid": 0,
         "error": errno.unwrap_or(0),
         "elapsed": seconds.ceil() as u64,
-        "job options": options(name, &trial.workload),
+        "job options": options(name, trial),
         "read": side(&result.read),
         "write": side(&result.write),
         "trim": side(&result.trim),
-        "sync": flushes(result.flush.as_ref()),
+        "sync": flushes(result.flush.as_ref(), percentiles),
         "job_runtime": (seconds * 1e3 * f64::from(trial.workload.numjobs)).round() as u64,
         "latency_depth": trial.workload.iodepth,
     });
@@ -77,42 +94,10 @@ fn job(name: &str, trial: &Trial) -> Value {
     job
 }
 
-/// The fio options for the same load.
-fn options(name: &str, workload: &Workload) -> Map<String, Value> {
-    let order = if matches!(workload.pattern, Pattern::Sequential) { "" } else { "rand" };
-    let rw = match workload.only_op() {
-        Some(OpKind::Read) => format!("{order}read"),
-        Some(OpKind::Write) if workload.instead == Some(Instead::Trim) => format!("{order}trim"),
-        Some(OpKind::Write) => format!("{order}write"),
-        None => format!("{order}rw"),
-    };
-    let engine = match workload.engine {
-        EngineName::Sync | EngineName::Threads => "psync",
-        other => other.name(),
-    };
-    let sizes_key = if workload.bs.len() == 1 { "bs" } else { "bssplit" };
-    let direct = matches!(workload.cache, CacheMode::Device | CacheMode::None);
-    let mut options = vec![
-        ("name", name.to_owned()),
-        ("rw", rw),
-        (sizes_key, mix_word(&workload.bs)),
-        ("ioengine", engine.to_owned()),
-        ("iodepth", workload.iodepth.to_string()),
-        ("numjobs", workload.numjobs.to_string()),
-        ("direct", u8::from(direct).to_string()),
-        ("size", workload.size_bytes.0.to_string()),
-    ];
-    if workload.runtime_ns != NO_TIME_LIMIT {
-        options.push(("runtime", workload.runtime_ns.as_secs_f64().to_string()));
-    }
-    if workload.only_op().is_none() {
-        options.push(("rwmixread", workload.read_percent.to_string()));
-    }
-    options.into_iter().map(|(key, value)| (key.to_owned(), Value::String(value))).collect()
-}
-
-fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
+fn direction(side: &DirectionResult, (seconds, open): (f64, bool), percentiles: &[f64]) -> Value {
     let bytes_per_s = side.bytes_per_s;
+    let whole = Some(&side.histogram);
+    let (latency, completion) = (side.latency_ns.as_ref(), side.completion_ns.as_ref());
     let mut found = json!({
         "io_bytes": side.bytes,
         "io_kbytes": (side.bytes as f64 / KIB).floor() as u64,
@@ -123,8 +108,8 @@ fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
         "total_ios": side.ios,
         "short_ios": side.short,
         "drop_ios": 0,
-        "lat_ns": times(side.latency_ns.as_ref(), side.ios, Some(&side.histogram)),
-        "clat_ns": times(side.completion_ns.as_ref(), side.ios, (!open).then_some(&side.histogram)),
+        "lat_ns": times(latency, side.ios, whole, percentiles),
+        "clat_ns": times(completion, side.ios, whole.filter(|_| !open), percentiles),
     });
     if let Some(share) = side.iops_ci95_rel {
         found["halfpower_iops_ci95_rel"] = json!(share);
@@ -132,36 +117,58 @@ fn direction(side: &DirectionResult, seconds: f64, open: bool) -> Value {
     found
 }
 
-fn flushes(flush: Option<&DirectionResult>) -> Value {
+fn flushes(flush: Option<&DirectionResult>, percentiles: &[f64]) -> Value {
     let none = DirectionResult::default();
     let flush = flush.unwrap_or(&none);
+    let (latency, histogram) = (flush.latency_ns.as_ref(), Some(&flush.histogram));
     json!({
         "total_ios": flush.ios,
-        "lat_ns": times(flush.latency_ns.as_ref(), flush.ios, Some(&flush.histogram)),
+        "lat_ns": times(latency, flush.ios, histogram, percentiles),
     })
 }
 
-/// Times in fio's form, with percentiles and bins if there is a histogram.
-fn times(times: Option<&TimeSummary>, count: u64, histogram: Option<&HistogramSnapshot>) -> Value {
+/// Times in fio's form. Their percentiles are those of the histogram, or without one, of the summary.
+fn times(
+    times: Option<&TimeSummary>,
+    count: u64,
+    histogram: Option<&HistogramSnapshot>,
+    percentiles: &[f64],
+) -> Value {
     let Some(times) = times else {
         return json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
     };
     let mut found = json!({
         "min": times.min, "max": times.max, "mean": times.mean, "stddev": times.stddev, "N": count,
     });
-    if let Some(histogram) = histogram.filter(|histogram| histogram.count() > 0) {
-        let one = |percent: &f64| {
-            let value = histogram.percentile(percent / 100.0)?;
-            Some((format!("{percent:.6}"), json!(value.round() as u64)))
-        };
-        let percentiles: Map<String, Value> = PERCENTILES.iter().filter_map(one).collect();
+    let histogram = histogram.filter(|histogram| histogram.count() > 0);
+    let one = |percent: &f64| {
+        let value = match histogram {
+            Some(histogram) => histogram.percentile(percent / 100.0),
+            None => of_summary(times, *percent),
+        }?;
+        Some((format!("{percent:.6}"), json!(value.round() as u64)))
+    };
+    found["percentile"] = percentiles.iter().filter_map(one).collect::<Map<String, Value>>().into();
+    if let Some(histogram) = histogram {
         let bins = histogram.buckets.iter().map(|&(bucket, count)| {
             ((bucket_mid(bucket as usize).round() as u64).to_string(), json!(count))
         });
         found["bins"] = bins.collect::<Map<String, Value>>().into();
-        found["percentile"] = percentiles.into();
     }
     found
+}
+
+/// A percentile of a summary, if it has that one.
+fn of_summary(times: &TimeSummary, percent: f64) -> Option<f64> {
+    let known = [
+        (50.0, times.p50),
+        (90.0, times.p90),
+        (95.0, times.p95),
+        (99.0, times.p99),
+        (99.9, times.p99_9),
+        (99.99, times.p99_99),
+    ];
+    known.into_iter().find(|(known, _)| *known == percent)?.1
 }
 
 /// Percentage of requests with a latency below each bound but not below the previous one.

@@ -97,7 +97,7 @@ const TRIAL: [Quantity<Trial>; 48] = [
     ("steady", |it| it.result.steady.into()),
     ("ended_by", |it| it.result.ended_by.map(word).into()),
     ("unanswered", |it| it.result.unanswered.into()),
-    ("concurrency", |it| it.result.concurrency.into()),
+    ("concurrency", |it| it.mean_depth().into()),
     ("open_loop_offered_iops", |it| open_loop(it, |open| open.offered_iops.into())),
     ("open_loop_late_mean_ns", |it| open_loop(it, |open| open.late_mean_ns.into())),
     ("open_loop_late_p99_ns", |it| open_loop(it, |open| open.late_p99_ns.into())),

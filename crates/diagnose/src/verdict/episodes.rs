@@ -242,9 +242,8 @@ fn splits_compared(judged: &[Judged<'_>], profile: &Measured<MatchedProfile>) ->
         .iter()
         .filter(|one| one.judgement.verdict != Verdict::NotEnoughEvidence)
         .max_by(|a, b| a.segment.tally.all.count().total_cmp(&b.segment.tally.all.count()));
-    let predicted =
-        |one: &&Judged<'_>| Some(one.segment.best_look()?.0).filter(|it| it.own.is_none());
-    let Some((one, look)) = most.and_then(|one| Some((one, predicted(&one)?))) else {
+    let of_profile = most.and_then(|one| Some((one, one.segment.best_look()?.0)));
+    let Some((one, look)) = of_profile.filter(|(_, look)| look.own.is_none()) else {
         let unknown = match profile.reason() {
             Some(why) => format!("No profile is usable ({why})"),
             None => "The profile makes no prediction for this load".to_owned(),

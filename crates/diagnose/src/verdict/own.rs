@@ -23,7 +23,7 @@ use super::posterior::Posterior;
 use super::queue_depth::{constant_depth, kept_up};
 use super::upkeep::SufficientDepth;
 use crate::published_limits::published_limit;
-use crate::words::{percent, times};
+use crate::words::percent;
 use record::{Doubt, Estimate, LoneReads, NORMAL_95, Rung, Verdict, format_count, format_nanos};
 
 /// The rate counts only from this queue depth on, where requests meet.

@@ -1,7 +1,7 @@
 //! fio's JSON as a result: written by fio itself, if it is installed, and by this program.
 
 use crate::program::{Outcome, halfpower_in};
-use record::Trial;
+use record::{Arrival, CacheMode, FlushKind, Pattern, Trial, Workload};
 use std::process::Command;
 use tempfile::TempDir;
 use testkit::skip;
@@ -50,6 +50,72 @@ fn a_result_in_fios_form_is_the_trial_again() {
         .unwrap();
     let plain = halfpower_in(folder.path(), "compare plain.json out.json --json --db again.db");
     assert!(plain.stdout.contains("no latency bins: use --output-format=json+"), "{plain:?}");
+}
+
+/// The workload in fio's JSON of halfpower, read back.
+fn read_back(folder: &TempDir, job: &str) -> Workload {
+    let words = format!("run {job} --overwrite --output-format=json --output=out.json --no-save");
+    let told = halfpower_in(folder.path(), &words);
+    assert!(matches!(told.code, Some(0 | 1)), "{job}: {told:?}");
+    let read = imported(&halfpower_in(folder.path(), "record out.json --json --no-save"));
+    assert_eq!(read.targets[0].path, "data", "{job}");
+    std::fs::remove_file(folder.path().join("out.json")).unwrap();
+    read.workload
+}
+
+#[test]
+fn fios_json_of_a_job_names_the_whole_load() {
+    let folder = folder();
+    let job = |options: &str| {
+        let job = "--name=a --filename=data --size=1m --bs=4k --ioengine=psync --number_ios=8";
+        read_back(&folder, &format!("{job} {options}"))
+    };
+    let zipf = job("--rw=randread --random_distribution=zipf:1.2");
+    assert_eq!((zipf.pattern, zipf.zipf_theta_milli), (Pattern::Zipf, Some(1_200)));
+    assert!(!zipf.without_replacement, "{zipf:?}");
+    assert!(job("--rw=randread").without_replacement);
+    assert!(!job("--rw=randread --norandommap").without_replacement);
+    let paced = job("--rw=randrw --rate_iops=4000,8000 --rate_process=poisson");
+    assert_eq!((paced.rate_iops, paced.write_rate_iops), (Some(12_000), Some(8_000)));
+    assert_eq!(paced.arrival, Arrival::Poisson);
+    let commits = job("--rw=write --fdatasync=2 --offset=64k --size=512k");
+    let flush = commits.flush.unwrap();
+    assert_eq!((flush.kind, flush.every), (FlushKind::Fdatasync, 2));
+    assert_eq!((commits.offset_bytes.0, commits.size_bytes.0), (64 << 10, 512 << 10));
+    assert_eq!(job("--rw=randwrite --sync=1").cache, CacheMode::Fs);
+    assert_eq!(job("--rw=randread --thinktime=1ms").think_ns.0, 1_000_000);
+    let parts = job("--rw=read --numjobs=2 --size=256k --offset_increment=512k");
+    assert_eq!((parts.numjobs, parts.size_bytes.0), (2, 256 << 10));
+    assert_eq!(parts.job_distance_bytes.unwrap().0, 512 << 10);
+    assert_eq!(job("--rw=read:4k").stride_bytes.unwrap().0, 8_192);
+}
+
+#[test]
+fn results_of_fio_and_of_halfpower_for_one_command_line_have_the_same_load() {
+    let folder = folder();
+    for options in [
+        "--rw=randread --random_distribution=zipf:1.2",
+        "--rw=write --fdatasync=1",
+        "--rw=randwrite --sync=1",
+        "--rw=randread --rate_iops=4000",
+        "--rw=randread --numjobs=4 --group_reporting",
+    ] {
+        let job = format!(
+            "--name=a --filename=data --size=1m --bs=4k --ioengine=psync --number_ios=8 {options}"
+        );
+        // fio writes the options of the command line that have a value.
+        let told: Vec<String> = job
+            .split_whitespace()
+            .filter_map(|word| word.trim_start_matches("--").split_once('='))
+            .map(|(name, value)| format!("\"{name}\": \"{value}\""))
+            .collect();
+        let text = result(&told.join(", "));
+        let writes = options.contains("write");
+        let text = if writes { text.replace("\"write\": {}", "\"trim\": {}") } else { text };
+        let text = if writes { text.replace("\"read\"", "\"write\"") } else { text };
+        let of_fio = &imported_text(&text)[0];
+        assert_eq!(of_fio.workload.cell(), read_back(&folder, &job).cell(), "{options}");
+    }
 }
 
 #[test]
@@ -145,6 +211,56 @@ fn percentiles_of_the_whole_latency_are_read() {
     assert!(page.contains("–: not in fio's file, or fewer than ten requests"), "{page}");
 }
 
+#[test]
+fn percentiles_of_the_completion_are_not_those_of_the_latency() {
+    // Buffered requests of libaio wait in the submission call.
+    let slow_call = result("\"rw\": \"randread\", \"size\": \"8m\"")
+        .replace("\"percentile\"", "\"bins\": {\"55\": 2000}, \"percentile\"");
+    let read = imported_text(&slow_call)[0].result.read.clone().unwrap();
+    assert_eq!(read.latency_ns.unwrap().p50, None);
+    assert_eq!(read.completion_ns.unwrap().p50, Some(55.0));
+    assert_eq!(read.histogram.count(), 0, "the submission takes a seventh of the latency");
+    let quick_call = slow_call.replace("\"mean\": 70.0", "\"mean\": 61.0");
+    let read = imported_text(&quick_call)[0].result.read.clone().unwrap();
+    assert_eq!((read.latency_ns.unwrap().p50, read.histogram.count()), (None, 2_000));
+}
+
+#[test]
+fn without_latencies_the_mean_depth_is_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "\"rw\": \"randread\", \"size\": \"8m\", \"gtod_reduce\": \"1\"";
+    let text = result(options).replace("\"max\": 900", "\"max\": 0");
+    std::fs::write(folder.path().join("fio.out"), text).unwrap();
+    let page = halfpower_in(folder.path(), "report fio.out --md").stdout;
+    assert!(page.contains("mean unknown, because fio measured no latency, 1 requested"), "{page}");
+    assert!(!page.contains("on average"), "{page}");
+}
+
+#[test]
+fn flushes_of_fio_are_read_and_compared() {
+    let sync = |mean: u64| {
+        format!(
+            ", \"sync\": {{\"total_ios\": 0, \"lat_ns\": {{\"min\": 9, \"max\": 99000, \
+             \"mean\": {mean}.0, \"stddev\": 3.0, \"N\": 2000, \
+             \"percentile\": {{\"99.000000\": 90000}}}}}}"
+        )
+    };
+    let options = "\"rw\": \"write\", \"size\": \"8m\", \"fdatasync\": \"1\"";
+    let text = result(options).replace(", \"write\": {}", "").replace("\"read\"", "\"write\"");
+    let with = |mean: u64| text.replace("}]\n}", &format!("{}}}]\n}}", sync(mean)));
+    let flush = imported_text(&with(800))[0].result.flush.clone().unwrap();
+    assert_eq!((flush.ios, flush.iops), (2_000, 2_000.0));
+    let times = flush.latency_ns.unwrap();
+    assert_eq!((times.mean, times.p99), (800.0, Some(90_000.0)));
+    assert!(imported_text(&text)[0].result.flush.is_none());
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.json"), with(800)).unwrap();
+    std::fs::write(folder.path().join("b.json"), with(1_600)).unwrap();
+    let page = halfpower_in(folder.path(), "compare a.json b.json").stdout;
+    assert!(page.contains("Mean flush latency"), "{page}");
+    assert!(page.contains("99th percentile of the flush latency"), "{page}");
+}
+
 /// A result of fio 3 with these options.
 fn result(options: &str) -> String {
     format!(
@@ -204,7 +320,8 @@ fn versions_before_3_have_kibibytes_and_microseconds() {
     let read = trials[0].result.read.as_ref().unwrap();
     assert_eq!((read.ios, read.bytes, read.bytes_per_s), (1_024, 4 << 20, 2_097_152.0));
     let latency = read.latency_ns.as_ref().unwrap();
-    assert_eq!((latency.mean, latency.p50, latency.max), (70_500.0, Some(55_000.0), 900_000));
+    assert_eq!((latency.mean, latency.p50, latency.max), (70_500.0, None, 900_000));
+    assert_eq!(read.completion_ns.as_ref().unwrap().p50, Some(55_000.0));
     assert!(trials[0].result.write.is_none());
 }
 
@@ -244,11 +361,24 @@ fn a_missing_run_time_follows_from_requests_and_rate() {
 }
 
 #[test]
+fn a_job_that_went_on_after_its_bytes_ended_by_time() {
+    // fio's file has no time_based. The job transferred 8,192,000 bytes.
+    let options = "\"rw\": \"randread\", \"runtime\": \"1\"";
+    let most = |size: &str| {
+        let text = result(&format!("{options}, \"size\": \"{size}\""));
+        imported_text(&text)[0].workload.stop.max_bytes.map(|bytes| bytes.0)
+    };
+    assert_eq!((most("1m"), most("8m")), (None, Some(8 << 20)));
+}
+
+#[test]
 fn jobs_of_one_name_are_a_result_each() {
-    let one = result("\"numjobs\": \"2\", \"size\": \"1m\"");
+    let one = result("\"numjobs\": \"2\", \"size\": \"8m\"");
     let job = one[one.find("{\"jobname\"").unwrap()..one.rfind(']').unwrap()].to_owned();
     let text = one.replace(&job, &format!("{job},\n{job}"));
     let trials = imported_text(&text);
     assert_eq!(trials.iter().map(|trial| trial.workload.numjobs).collect::<Vec<_>>(), [1, 1]);
+    let most = trials[0].workload.stop.max_bytes;
+    assert_eq!(most.map(|bytes| bytes.0), Some(8 << 20), "the bytes of one job");
     assert_ne!(trials[0].id, trials[1].id);
 }

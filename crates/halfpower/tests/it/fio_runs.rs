@@ -54,6 +54,38 @@ fn a_job_file_runs_its_jobs_one_after_the_other_and_tells_them_as_fio_does() {
 }
 
 #[test]
+fn completion_latencies_of_a_rate_have_percentiles() {
+    let folder = folder();
+    let job = "--name=a --filename=data --rw=randread --bs=4k --size=1m --ioengine=psync \
+               --rate_iops=20000 --loops=16";
+    let words = format!("run {job} --output-format=json --no-save");
+    let found = json(&halfpower_in(folder.path(), &words));
+    let read = &found["jobs"][0]["read"];
+    assert!(read["clat_ns"]["bins"].is_null(), "{read}");
+    for percent in ["50.000000", "99.000000"] {
+        assert!(read["clat_ns"]["percentile"][percent].is_u64(), "{read}");
+        assert!(read["lat_ns"]["percentile"][percent].is_u64(), "{read}");
+    }
+}
+
+#[test]
+fn the_json_has_the_percentiles_that_the_job_asks_for() {
+    let folder = folder();
+    let job = "--name=a --filename=data --rw=randread --bs=4k --size=1m --ioengine=psync";
+    let words = format!("run {job} --percentile_list=25:50:90.5 --output-format=json --no-save");
+    let outcome = halfpower_in(folder.path(), &words);
+    let found = json(&outcome);
+    for kind in ["lat_ns", "clat_ns"] {
+        let percentiles = found["jobs"][0]["read"][kind]["percentile"].as_object().unwrap();
+        let names: Vec<&str> = percentiles.keys().map(String::as_str).collect();
+        assert_eq!(names, ["25.000000", "50.000000", "90.500000"], "{kind}");
+    }
+    assert!(outcome.stderr.contains("percentile_list: applies to fio's JSON"), "{outcome:?}");
+    halfpower_in(folder.path(), &format!("run {job} --percentile_list=p99 --no-save"))
+        .refuses(2, &["--percentile_list=p99", "use percentages above 0"]);
+}
+
+#[test]
 fn fios_own_converter_reads_what_is_written() {
     let converter = Command::new("fio_jsonplus_clat2csv").arg("--help").output();
     if !converter.is_ok_and(|output| output.status.success()) {

@@ -191,7 +191,10 @@ fn what_a_spreadsheet_destroyed_is_named_with_the_remedy() {
     // Minutes and seconds only.
     let minutes = rows.replace("10/25/2026 22:", "").replace('"', "");
     let text = refused(&format!("{header}\r\n{minutes}"));
-    assert!(text.contains("a date and a time of day") && text.contains("spreadsheet"), "{text}");
+    assert!(
+        text.contains("a date and a time with seconds") && text.contains("spreadsheet"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -4,15 +4,16 @@
 
 use crate::cells::cpu_us_per_io;
 use record::{
-    Arrival, Bytes, CacheMode, Cell, ComparedMetric, EngineName, Estimate, ExperimentCell, Trial,
-    Workload, format_bytes,
+    Arrival, Bytes, CacheMode, Cell, ComparedMetric, EngineName, Estimate, ExperimentCell,
+    TimeSummary, Trial, Workload, format_bytes,
 };
 use std::collections::BTreeMap;
 
 /// Why CPU times of different processors are not compared.
 const NO_CLOCK: &str = "the processors differ, and the clock rate of at least one is unknown";
 /// Why a result of fio has no latency distribution.
-const NO_BINS: &str = "fio's file has no latency bins: use --output-format=json+";
+const NO_BINS: &str =
+    "fio's file has no latency bins: use --output-format=json+ --lat_percentiles=1";
 
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -209,6 +210,8 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
         (ComparedMetric::RatePerS, observed(&|trial| Ok(trial.iops()))),
         (ComparedMetric::LatencyMeanNs, observed(&|it| Ok(it.latency_ns().unwrap_or(f64::NAN)))),
         (ComparedMetric::LatencyP99Ns, observed(&latency_p99)),
+        (ComparedMetric::FlushMeanNs, observed(&|trial| Ok(flush_times(trial)?.mean))),
+        (ComparedMetric::FlushP99Ns, observed(&flush_p99)),
         (ComparedMetric::CpuUsPerIo, observed(&cpu_us_per_io)),
         (ComparedMetric::CpuClocksPerIo, observed(&clocks)),
     ]);
@@ -225,6 +228,15 @@ fn latency_p99(trial: &Trial) -> Result<f64, String> {
         _ => "fewer than 1,000 requests in a trial",
     };
     histogram.percentile(0.99).ok_or_else(|| without.to_owned())
+}
+
+fn flush_times(trial: &Trial) -> Result<&TimeSummary, String> {
+    let times = trial.result.flush.as_ref().and_then(|flush| flush.latency_ns.as_ref());
+    times.ok_or_else(|| "no flush in a trial".to_owned())
+}
+
+fn flush_p99(trial: &Trial) -> Result<f64, String> {
+    flush_times(trial)?.p99.ok_or_else(|| "fewer than 1,000 flushes in a trial".to_owned())
 }
 
 fn clocks(trial: &Trial) -> Result<f64, String> {

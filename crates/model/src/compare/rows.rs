@@ -79,7 +79,13 @@ pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft
         ComparedMetric::LatencyMeanNs
     };
     let measured = |metric: &ComparedMetric| a.count(*metric) + b.count(*metric) > 0;
-    let others = [ComparedMetric::LatencyP99Ns, cpu_metric(context)].into_iter().filter(measured);
+    let others = [
+        ComparedMetric::LatencyP99Ns,
+        ComparedMetric::FlushMeanNs,
+        ComparedMetric::FlushP99Ns,
+        cpu_metric(context),
+    ];
+    let others = others.into_iter().filter(measured);
     iter::once(first).chain(others).map(|metric| draft(context, metric, a, b)).collect()
 }
 
@@ -271,7 +277,7 @@ fn with_level(side: &Side, metric: ComparedMetric, level: Level) -> Level {
 fn slack(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> f64 {
     let counting = 1.0 / a.requests.max(1.0) + 1.0 / b.requests.max(1.0);
     match metric {
-        ComparedMetric::LatencyP99Ns => 2.0 * MAX_RELATIVE_ERROR,
+        ComparedMetric::LatencyP99Ns | ComparedMetric::FlushP99Ns => 2.0 * MAX_RELATIVE_ERROR,
         _ => counting,
     }
 }
@@ -293,7 +299,10 @@ impl Question {
     fn of(metric: ComparedMetric) -> Self {
         match metric {
             ComparedMetric::RatePerS => Self::Rate,
-            ComparedMetric::LatencyMeanNs | ComparedMetric::LatencyP99Ns => Self::Response,
+            ComparedMetric::LatencyMeanNs
+            | ComparedMetric::LatencyP99Ns
+            | ComparedMetric::FlushMeanNs
+            | ComparedMetric::FlushP99Ns => Self::Response,
             ComparedMetric::CpuUsPerIo | ComparedMetric::CpuClocksPerIo => Self::Cost,
         }
     }

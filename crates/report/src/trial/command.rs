@@ -200,7 +200,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
 }
 
 /// Zones in the syntax of the flag.
-fn zones(zones: &[AreaZone]) -> String {
+pub(crate) fn zones(zones: &[AreaZone]) -> String {
     joined(zones, ":", |zone| format!("{}/{}", zone.request_percent, zone.area_percent))
 }
 

@@ -61,8 +61,11 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
         Arrival::Closed => format!("{} requested", trial.workload.depth),
         _ => format!("{} allowed", trial.workload.depth),
     };
-    let text = format!("{} on average, {asked}; {steady}", number::digits(result.concurrency),);
-    section.row(quantity("concurrency").title, text);
+    let mean = trial.mean_depth().map_or_else(
+        || "mean unknown, because fio measured no latency".to_owned(),
+        |depth| format!("{} on average", number::digits(depth)),
+    );
+    section.row(quantity("concurrency").title, format!("{mean}, {asked}; {steady}"));
     if let Some(warm_up) = &result.warm_up {
         let (length, count) = (warm_up.duration_ns.0 as f64, warm_up.ios as f64);
         let (length, count) = (number::time(length), number::count(count));

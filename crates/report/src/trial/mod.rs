@@ -24,7 +24,7 @@ use record::{
 };
 
 pub(crate) use asked::{sizes, workload_text};
-pub(crate) use command::command;
+pub(crate) use command::{command, zones};
 
 /// Name of the requests without bytes.
 const FLUSHES: &str = "flushes";

@@ -24,7 +24,7 @@ pub enum Wait {
 }
 
 /// A run in the flags of `halfpower run`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// The job's name.
     pub name: String,
@@ -54,6 +54,8 @@ pub struct Run {
     pub jobs: u64,
     /// The logs that it must write.
     pub logs: Vec<Log>,
+    /// The percentiles of the latency that fio's JSON contains, in percent; empty for fio's own.
+    pub percentiles: Vec<f64>,
 }
 
 impl Run {
@@ -111,6 +113,10 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
     let delay_ns = settings.value("startdelay", |text| time(text, SECOND_NS)).unwrap_or(0);
     let (seed, exit_all) = (settings.number("randseed"), settings.on("exitall"));
     let fills = settings.on("overwrite");
+    let percentiles = settings.value("percentile_list", percentiles).unwrap_or_default();
+    if !percentiles.is_empty() {
+        out.note("percentile_list: applies to fio's JSON; the page has its own percentiles");
+    }
     let (logs, log_notes) = logs(&settings);
     if let Some(log) = logs.first() {
         end_for_intervals(&mut out.words, log.every_ms.saturating_mul(1_000_000));
@@ -134,7 +140,18 @@ pub fn run_of(section: &Section, known: &dyn FileNames) -> Result<Run, Vec<FioEr
         seed,
         jobs,
         logs,
+        percentiles,
     })
+}
+
+/// Parses percentiles, separated by colons.
+fn percentiles(text: &str) -> Result<Vec<f64>, String> {
+    let in_percent = |text: &str| {
+        let percent = text.trim().parse::<f64>().ok();
+        percent.filter(|percent| *percent > 0.0 && *percent <= 100.0)
+    };
+    let all: Option<Vec<f64>> = text.split(':').map(in_percent).collect();
+    all.ok_or_else(|| "use percentages above 0 and up to 100, separated by colons".to_owned())
 }
 
 /// Refuses options that define a load which halfpower does not support.
