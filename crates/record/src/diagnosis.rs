@@ -454,6 +454,28 @@ impl DeviceDiagnosis {
     pub fn shown_episode(&self) -> Option<&Episode> {
         self.episodes.get(self.shown()?)
     }
+
+    /// Whether a remedy is for the shown episode.
+    #[must_use]
+    pub fn is_for_shown(&self, remedy: &Remedy) -> bool {
+        self.shown() == Some(remedy.episode as usize)
+    }
+
+    /// The advice as it is printed: the remedies for the shown episode first, otherwise in the order of
+    /// [`Self::advice`].
+    #[must_use]
+    pub fn remedies(&self) -> Vec<&Remedy> {
+        let (shown, others): (Vec<_>, Vec<_>) =
+            self.advice.iter().partition(|remedy| self.is_for_shown(remedy));
+        [shown, others].concat()
+    }
+
+    /// The remedy to print if only one is: the first for the shown episode, otherwise the first of all.
+    #[must_use]
+    pub fn first_remedy(&self) -> Option<&Remedy> {
+        let mut all = self.advice.iter();
+        all.find(|remedy| self.is_for_shown(remedy)).or_else(|| self.advice.first())
+    }
 }
 
 /// The diagnosis of an observation.

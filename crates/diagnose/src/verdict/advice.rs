@@ -32,10 +32,23 @@ impl Ranked {
     fn gain(&self) -> f64 {
         self.remedy.gain.unwrap_or(0.0)
     }
+
+    /// Whether its gain is large enough or unknown.
+    fn is_worth_it(&self) -> bool {
+        self.remedy.gain.is_none_or(|gain| gain >= GAIN_MIN)
+    }
 }
 
-pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -> Vec<Remedy> {
+/// The advice for all episodes. `shown` is the episode that a page shows.
+pub(crate) fn advice(
+    judged: &[Judged<'_>],
+    reference: Option<&FittedProfile>,
+    shown: Option<usize>,
+) -> Vec<Remedy> {
     let mut all: Vec<Ranked> = Vec::new();
+    let preference = |one: &Ranked| {
+        (one.is_worth_it() && shown == Some(one.remedy.episode as usize), one.gain())
+    };
     for (episode, one) in (0..).zip(judged) {
         let case = Case::new(one, reference);
         // The kernel's report on an array needs no other evidence.
@@ -45,8 +58,8 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
         let by_rows = rows.filter_map(|(row, cause)| case.remedy(row, cause, episode));
         let by_facts = one.causes.iter().filter_map(|cause| put_right(one, cause, episode));
         for found in by_facts.chain(by_rows) {
-            // A strategy for several episodes is listed once, where it gains most. A remedy for an
-            // array differs from one for its disks.
+            // A strategy for several episodes is listed once: for the shown one if it gains there,
+            // otherwise where it gains most. A remedy for an array differs from one for its disks.
             let same = |known: &&mut Ranked| {
                 let of_arrays = [known.fixes, found.fixes].map(|fixes| fixes == Fixes::Array);
                 known.remedy.strategy == found.remedy.strategy
@@ -56,7 +69,7 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
             match all.iter_mut().find(same) {
                 Some(known) => {
                     known.seconds += found.seconds;
-                    if known.gain() < found.gain() {
+                    if preference(known) < preference(&found) {
                         known.remedy = found.remedy;
                     }
                 }
@@ -64,7 +77,7 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
             }
         }
     }
-    all.retain(|one| one.remedy.gain.is_none_or(|gain| gain >= GAIN_MIN));
+    all.retain(Ranked::is_worth_it);
     let longest = all.iter().map(|one| one.seconds).fold(0.0, f64::max);
     let rank = |one: &Ranked| (one.seconds < PASSING * longest, one.fixes);
     all.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.gain().total_cmp(&a.gain())));

@@ -65,7 +65,7 @@ impl Subject<'_> {
         let episodes: Vec<Episode> =
             judged.iter().map(|one| self.episode(one, seconds, busiest)).collect();
         let series = self.moments(judged, options.moments_most.unwrap_or(usize::MAX));
-        DeviceDiagnosis {
+        let mut found = DeviceDiagnosis {
             device: self.device.name.clone(),
             above: volumes::named_above(self.observation, &self.device.name).map(str::to_owned),
             model: self.device.facts.as_ref().and_then(|facts| facts.model.clone()),
@@ -79,9 +79,11 @@ impl Subject<'_> {
             splits_compared: splits_compared(judged, &self.profile),
             notes: self.notes(judged, &whole),
             episodes,
-            advice: advice::advice(judged, self.reference),
+            advice: Vec::new(),
             series,
-        }
+        };
+        found.advice = advice::advice(judged, self.reference, found.shown());
+        found
     }
 
     fn notes(&self, judged: &[Judged<'_>], whole: &IntervalTotals) -> Vec<Note> {
