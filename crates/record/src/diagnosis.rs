@@ -341,13 +341,19 @@ impl Episode {
     /// probability.
     const AS_GOOD: f64 = 0.4;
 
+    /// Probability that the device is slow, overloaded or capped, 0 to 1.
+    #[must_use]
+    pub fn trouble_probability(&self) -> f64 {
+        let others = self.alternatives.iter().map(|other| (other.verdict, other.probability));
+        let all = others.chain([(self.verdict, self.probability)]);
+        all.filter(|(verdict, _)| verdict.is_trouble()).map(|(_, probability)| probability).sum()
+    }
+
     /// Whether the device is more probably slow, overloaded or capped than not: by the verdict, or by all
     /// alternatives to it together.
     #[must_use]
     pub fn is_likely_trouble(&self) -> bool {
-        let others = self.alternatives.iter().filter(|other| other.verdict.is_trouble());
-        let open: f64 = others.map(|other| other.probability).sum();
-        self.verdict.is_trouble() || self.verdict.is_fine() && open > 0.5
+        self.verdict.is_trouble() || self.verdict.is_fine() && self.trouble_probability() > 0.5
     }
 
     /// Alternatives that explain the evidence about as well as the verdict does.

@@ -7,12 +7,12 @@ use super::facts::{Judged, Segment};
 use super::interval_totals::IntervalTotals;
 use super::subject::Subject;
 use super::{
-    DiagnoseOptions, Spare, advice, by_operation, causes, excluded, hits, load, notes,
+    DiagnoseOptions, Spare, advice, by_operation, causes, excluded, hits, load, notes, odds,
     system_facts, volumes, weighing,
 };
 use record::{
-    Activity, Baseline, DeviceDiagnosis, Episode, MatchedBy, MatchedProfile, Measured, Moment,
-    Note, Rung, Verdict, VerdictShare,
+    Activity, Baseline, Confidence, DeviceDiagnosis, Episode, MatchedBy, MatchedProfile, Measured,
+    Moment, Note, Rung, Verdict, VerdictShare,
 };
 use stats::{Ordered, grouped};
 use std::ops::Range;
@@ -23,6 +23,8 @@ const IDLE_BUSY: f64 = 0.01;
 const GROUPS_MAX: usize = 8;
 /// Share of the maximum rate from which an episode counts as busy.
 const BUSY_SATURATION: f64 = 0.5;
+/// Number of waiting requests that does not count, except between episodes without any.
+const HARDLY_WAITING: f64 = 1e-6;
 /// A device is parallel if it serves at least this many requests at once.
 const PARALLEL: f64 = 1.5;
 
@@ -217,23 +219,28 @@ fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
     shares
 }
 
-/// The episode in which requests lost the most time: latency beyond that at queue depth 1, times
-/// requests. Without a profile, it is the latency beyond that of the fastest episode. Duration decides
-/// between equals, because the loss of capped episodes is not visible.
+/// The episode with the largest product of the mean number of waiting requests and the square root
+/// of the duration. A request waits for its latency beyond that at queue depth 1 or, without a profile,
+/// beyond that of the fastest episode. With the root, an episode that is four times as bad outweighs one
+/// that is less than sixteen times as long. (Rejected: the total time lost, by which a long mild episode
+/// hides a short severe one, which is what users complain about.) Duration decides between equals,
+/// because the loss of capped episodes is not visible.
 fn worst(episodes: &[Episode]) -> Option<u32> {
     let latencies = episodes.iter().filter_map(|episode| episode.numbers.latency_ns);
     let fastest = latencies.reduce(f64::min).unwrap_or(0.0);
-    let lost = |episode: &Episode| {
+    let badness = |episode: &Episode| {
         let beyond = || Some(episode.numbers.latency_ns? - fastest);
         let split = episode.calibrated.map(|split| split.queue_ns);
-        let waited = split.or_else(beyond).unwrap_or(0.0);
-        episode.numbers.requests * waited + 1e-6 * episode.duration_ns as f64
+        let waits_ns = split.or_else(beyond).unwrap_or(0.0);
+        let waiting = episode.numbers.iops.unwrap_or(0.0) * waits_ns / 1e9;
+        (waiting + HARDLY_WAITING) * (episode.duration_ns as f64 / 1e9).sqrt()
     };
     let candidates = episodes.iter().enumerate().filter(|(_, it)| it.is_likely_trouble());
-    // An uncertain episode is shown only if no other has a verdict.
+    // An uncertain episode is shown only if trouble is likely in no other.
     let found = candidates.max_by(|(_, a), (_, b)| {
-        let certain = |it: &Episode| it.verdict.is_trouble();
-        certain(a).cmp(&certain(b)).then(lost(a).total_cmp(&lost(b)))
+        let likely =
+            |it: &Episode| odds::confidence(it.trouble_probability()) != Confidence::Possible;
+        likely(a).cmp(&likely(b)).then(badness(a).total_cmp(&badness(b)))
     })?;
     u32::try_from(found.0).ok()
 }

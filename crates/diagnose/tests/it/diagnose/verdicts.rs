@@ -143,6 +143,18 @@ fn a_writer_that_fills_the_device_is_found_while_it_is_there() {
 }
 
 #[test]
+fn a_short_episode_that_is_far_worse_is_the_worst() {
+    // Of 32 requests 24 wait, for 50 s; of 128 requests 120 wait, for 8 s.
+    let loads = vec![closed(0, 50, 32), closed(52, 60, 128)];
+    let found = diagnosed(&seen(EIGHT, loads, false), Some(&EIGHT_PROFILE));
+    let (long, short) = (at(&found, 20), at(&found, 57));
+    assert_ne!(long.begin_ns, short.begin_ns, "{:#?}", found.episodes);
+    assert!(long.verdict.is_trouble() && short.verdict.is_trouble(), "{:#?}", found.episodes);
+    let worst = found.worst.map(|worst| found.episodes[worst as usize].begin_ns);
+    assert_eq!(worst, Some(short.begin_ns));
+}
+
+#[test]
 fn a_control_groups_limit_is_named_when_it_is_reached_and_not_below() {
     let limited = |rate: Option<u64>| {
         let mut one = match rate {
