@@ -5,6 +5,7 @@ use super::elsewhere::Elsewhere;
 use super::expected::{Answers, nearest};
 use super::facts::{Judged, Segment};
 use super::interval_totals::IntervalTotals;
+use super::ladder::could_share;
 use super::subject::Subject;
 use super::{
     DiagnoseOptions, Spare, advice, by_operation, causes, excluded, hits, load, notes, odds,
@@ -45,14 +46,18 @@ impl Subject<'_> {
         segments.into_iter().zip(told).map(judge).collect()
     }
 
-    /// Other devices with much spare capacity throughout a time range.
+    /// Other disks of the same kind with much spare capacity throughout a time range.
     fn spare_elsewhere(&self, time: &Range<u64>, spare: &[(&str, Vec<Spare>)]) -> Vec<String> {
         let free = |parts: &[Spare]| {
             let touches = |part: &Range<u64>| part.start < time.end && time.start < part.end;
             let mut touching = parts.iter().filter(|(part, _)| touches(part)).peekable();
             touching.peek().is_some() && touching.all(|(_, spare)| *spare)
         };
-        let others = spare.iter().filter(|(name, _)| *name != self.device.name);
+        let others = spare.iter().filter(|(name, _)| {
+            let mut devices = self.observation.devices.iter();
+            let other = devices.find(|device| device.name == *name);
+            other.is_some_and(|other| could_share(self.device, other))
+        });
         others.filter(|(_, parts)| free(parts)).map(|(name, _)| (*name).to_owned()).collect()
     }
 
