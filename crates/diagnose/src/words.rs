@@ -2,7 +2,7 @@
 //! same in each sentence: a difference beyond the intervals, and large enough to matter.
 
 pub(crate) use record::format_share as percent;
-use record::{CacheMode, ComparedCondition, Estimate, OpKind, Workload, format_bytes};
+use record::{CacheMode, CgroupLimit, ComparedCondition, Estimate, OpKind, Workload, format_bytes};
 
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
@@ -29,6 +29,12 @@ pub(crate) fn capitalized(op: OpKind) -> &'static str {
         OpKind::Read => "Reads",
         OpKind::Write => "Writes",
     }
+}
+
+/// `riops=200 and wiops=200`.
+pub(crate) fn limit_values(limits: &[CgroupLimit]) -> String {
+    let text = |limit: &CgroupLimit| format!("{}={}", limit.limited.key(), limit.limit_per_s);
+    limits.iter().map(text).collect::<Vec<_>>().join(" and ")
 }
 
 /// `1.9 times`.

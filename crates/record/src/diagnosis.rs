@@ -341,13 +341,19 @@ impl Episode {
     /// probability.
     const AS_GOOD: f64 = 0.4;
 
+    /// Probability that the device is slow, overloaded or capped, 0 to 1.
+    #[must_use]
+    pub fn trouble_probability(&self) -> f64 {
+        let others = self.alternatives.iter().map(|other| (other.verdict, other.probability));
+        let all = others.chain([(self.verdict, self.probability)]);
+        all.filter(|(verdict, _)| verdict.is_trouble()).map(|(_, probability)| probability).sum()
+    }
+
     /// Whether the device is more probably slow, overloaded or capped than not: by the verdict, or by all
     /// alternatives to it together.
     #[must_use]
     pub fn is_likely_trouble(&self) -> bool {
-        let others = self.alternatives.iter().filter(|other| other.verdict.is_trouble());
-        let open: f64 = others.map(|other| other.probability).sum();
-        self.verdict.is_trouble() || self.verdict.is_fine() && open > 0.5
+        self.verdict.is_trouble() || self.verdict.is_fine() && self.trouble_probability() > 0.5
     }
 
     /// Alternatives that explain the evidence about as well as the verdict does.
@@ -453,6 +459,28 @@ impl DeviceDiagnosis {
     #[must_use]
     pub fn shown_episode(&self) -> Option<&Episode> {
         self.episodes.get(self.shown()?)
+    }
+
+    /// Whether a remedy is for the shown episode.
+    #[must_use]
+    pub fn is_for_shown(&self, remedy: &Remedy) -> bool {
+        self.shown() == Some(remedy.episode as usize)
+    }
+
+    /// The advice as it is printed: the remedies for the shown episode first, otherwise in the order of
+    /// [`Self::advice`].
+    #[must_use]
+    pub fn remedies(&self) -> Vec<&Remedy> {
+        let (shown, others): (Vec<_>, Vec<_>) =
+            self.advice.iter().partition(|remedy| self.is_for_shown(remedy));
+        [shown, others].concat()
+    }
+
+    /// The remedy to print if only one is: the first for the shown episode, otherwise the first of all.
+    #[must_use]
+    pub fn first_remedy(&self) -> Option<&Remedy> {
+        let mut all = self.advice.iter();
+        all.find(|remedy| self.is_for_shown(remedy)).or_else(|| self.advice.first())
     }
 }
 

@@ -8,9 +8,12 @@
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
 use super::remedies::{Case, Fixes, Row, rows};
-use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
-use record::{Cause, Change, Confidence, Effect, Measured, Remedy, Strategy, Verdict};
+use model::{PredictError, Predictor};
+use record::{
+    Cause, Change, Confidence, Effect, EpisodeLoad, LoadState, Measured, Offered, Remedy, Strategy,
+    Verdict,
+};
 
 /// Minimum duration of a cause as a share of the longest one; shorter causes come last.
 const PASSING: f64 = 0.2;
@@ -32,10 +35,23 @@ impl Ranked {
     fn gain(&self) -> f64 {
         self.remedy.gain.unwrap_or(0.0)
     }
+
+    /// Whether its gain is large enough or unknown.
+    fn is_worth_it(&self) -> bool {
+        self.remedy.gain.is_none_or(|gain| gain >= GAIN_MIN)
+    }
 }
 
-pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -> Vec<Remedy> {
+/// The advice for all episodes. `shown` is the episode that a page shows.
+pub(crate) fn advice(
+    judged: &[Judged<'_>],
+    reference: Option<&FittedProfile>,
+    shown: Option<usize>,
+) -> Vec<Remedy> {
     let mut all: Vec<Ranked> = Vec::new();
+    let preference = |one: &Ranked| {
+        (one.is_worth_it() && shown == Some(one.remedy.episode as usize), one.gain())
+    };
     for (episode, one) in (0..).zip(judged) {
         let case = Case::new(one, reference);
         // The kernel's report on an array needs no other evidence.
@@ -45,8 +61,8 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
         let by_rows = rows.filter_map(|(row, cause)| case.remedy(row, cause, episode));
         let by_facts = one.causes.iter().filter_map(|cause| put_right(one, cause, episode));
         for found in by_facts.chain(by_rows) {
-            // A strategy for several episodes is listed once, where it gains most. A remedy for an
-            // array differs from one for its disks.
+            // A strategy for several episodes is listed once: for the shown one if it gains there,
+            // otherwise where it gains most. A remedy for an array differs from one for its disks.
             let same = |known: &&mut Ranked| {
                 let of_arrays = [known.fixes, found.fixes].map(|fixes| fixes == Fixes::Array);
                 known.remedy.strategy == found.remedy.strategy
@@ -56,7 +72,7 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
             match all.iter_mut().find(same) {
                 Some(known) => {
                     known.seconds += found.seconds;
-                    if known.gain() < found.gain() {
+                    if preference(known) < preference(&found) {
                         known.remedy = found.remedy;
                     }
                 }
@@ -64,7 +80,7 @@ pub(crate) fn advice(judged: &[Judged<'_>], reference: Option<&FittedProfile>) -
             }
         }
     }
-    all.retain(|one| one.remedy.gain.is_none_or(|gain| gain >= GAIN_MIN));
+    all.retain(Ranked::is_worth_it);
     let longest = all.iter().map(|one| one.seconds).fold(0.0, f64::max);
     let rank = |one: &Ranked| (one.seconds < PASSING * longest, one.fixes);
     all.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.gain().total_cmp(&a.gain())));
@@ -156,12 +172,20 @@ impl Case<'_> {
         let (load, reference) = self.load.as_ref().zip(self.reference).ok_or_else(none)?;
         let predictor = reference.predictor();
         let state = Setup::from(load).with(change, predictor)?.state(predictor)?;
-        let effect = Effect {
-            latency_before_ns: self.segment.latency_of_load_ns().unwrap_or(0.0),
-            latency_after_ns: state.latency_ns,
-            iops_before: load.iops,
-            iops_after: state.iops,
+        let latency_before_ns = self.segment.latency_of_load_ns().unwrap_or(0.0);
+        // A shallower queue cannot raise the rate, so the profile predicts ratios to the present depth.
+        let shallower = matches!(change, Change::Depth(_)) && !by_rate;
+        let keeps_rate = state.iops.value >= KEEPS_RATE * load.iops;
+        let now = if shallower && keeps_rate { at_present_depth(load, predictor) } else { None };
+        let (latency_after_ns, iops_after) = match now {
+            Some(now) => (
+                state.latency_ns.scaled(latency_before_ns / now.latency_ns.value),
+                state.iops.scaled(load.iops / now.iops.value),
+            ),
+            None => (state.latency_ns, state.iops),
         };
+        let effect =
+            Effect { latency_before_ns, latency_after_ns, iops_before: load.iops, iops_after };
         let larger = state.mix.mean_bytes() / load.mix.mean_bytes().max(1.0);
         let left = if by_rate {
             effect.iops_before / (effect.iops_after.value * larger).max(1e-9)
@@ -170,4 +194,13 @@ impl Case<'_> {
         };
         Ok((effect, 1.0 - left))
     }
+}
+
+/// What the profile predicts for the present queue depth; `None` if no program may keep one up.
+fn at_present_depth(load: &EpisodeLoad, predictor: &Predictor) -> Option<LoadState> {
+    let mut possible = [load.offered].into_iter().chain(load.alternatives.iter().copied());
+    let offered = possible.find(|offered| matches!(offered, Offered::Depth(_)))?;
+    let setup = Setup { offered, alternatives: Vec::new(), ..Setup::from(load) };
+    let state = setup.state(predictor).ok()?;
+    (state.latency_ns.value > 0.0 && state.iops.value > 0.0).then_some(state)
 }

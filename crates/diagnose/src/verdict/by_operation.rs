@@ -79,8 +79,10 @@ impl Operation {
 
     /// Its own verdict, given the verdict on both operations.
     fn verdict(&self, whole: &Judgement) -> Verdict {
-        let limited =
-            matches!(&whole.rests_on, RestsOn::Limit(limit) if limit.limited.op() == self.op);
+        let limited = match &whole.rests_on {
+            RestsOn::Limits(limits) => limits.iter().any(|limit| limit.limited.op() == self.op),
+            _ => false,
+        };
         let full = whole.verdict.is_overloaded();
         match (limited, self.slow, full) {
             (true, ..) => Verdict::Capped,

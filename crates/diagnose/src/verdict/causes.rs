@@ -6,7 +6,7 @@ use super::device_users::NeighbourBy;
 use super::elsewhere::{Elsewhere, Sibling};
 use super::expected::Expectation;
 use super::facts::{IN_SCHEDULER, Segment};
-use super::judgement::{Judgement, RestsOn, cause};
+use super::judgement::{Judgement, Number, RestsOn, cause};
 use super::layout::files;
 use super::other_causes::{
     FLUSHES_MATTER, MOSTLY_IN_FLUSH, compressed, elsewhere, flushes, memory_short,
@@ -16,8 +16,10 @@ use super::posterior::Posterior;
 use super::starved;
 use super::tails::sentence;
 use super::upkeep::LoopKind;
-use crate::words::{of_largest, percent};
-use record::{Cause, CauseCode, Verdict, format_bytes, format_count, format_iops, format_nanos};
+use crate::words::{limit_values, of_largest, percent};
+use record::{
+    Cause, CauseCode, CgroupLimit, Verdict, format_bytes, format_count, format_iops, format_nanos,
+};
 
 /// If one operation is slower, the other exceeds its expectation by at most this factor.
 const OPERATION_FINE: f64 = 1.15;
@@ -117,12 +119,17 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
 
 fn capped(segment: &Segment<'_>, judgement: &Judgement) -> Cause {
     let named = match &judgement.rests_on {
-        RestsOn::Limit(limit) => {
-            let (what, per_s, group) = (limit.limited.key(), limit.limit_per_s, &limit.group);
-            let claim = format!("The control group {group:?} has the limit {what}={per_s}.");
-            let unit = if limit.limited.is_bytes() { "bytes/s" } else { "IOPS" };
-            Some(cause(CauseCode::CgroupLimit, claim, &[("limit", per_s as f64, unit)]))
-        }
+        RestsOn::Limits(limits) => limits.first().map(|CgroupLimit { group, .. }| {
+            let noun = if limits.len() > 1 { "limits" } else { "limit" };
+            let what = limit_values(limits);
+            let claim = format!("The control group {group:?} has the {noun} {what}.");
+            let number = |limit: &CgroupLimit| {
+                let unit = if limit.limited.is_bytes() { "bytes/s" } else { "IOPS" };
+                ("limit", limit.limit_per_s as f64, unit)
+            };
+            let numbers: Vec<Number> = limits.iter().map(number).collect();
+            cause(CauseCode::CgroupLimit, claim, &numbers)
+        }),
         RestsOn::VolumeLog => segment.around.over_limit.map(|over| {
             let (what, share) = over.largest();
             let claim = format!("The provider limits the {what}.");

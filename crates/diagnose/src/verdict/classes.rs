@@ -192,6 +192,11 @@ impl Class {
         *self == UNKNOWN
     }
 
+    /// Whether it is in memory or in a file.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        *self == IN_MEMORY
+    }
+
     /// Latency at queue depth 1 for a request size, in nanoseconds.
     pub(crate) fn lone_ns(&self, bytes: f64) -> f64 {
         self.lone_ns + bytes / self.bytes_per_s * 1e9

@@ -5,14 +5,15 @@ use super::elsewhere::Elsewhere;
 use super::expected::{Answers, nearest};
 use super::facts::{Judged, Segment};
 use super::interval_totals::IntervalTotals;
+use super::ladder::could_share;
 use super::subject::Subject;
 use super::{
-    DiagnoseOptions, Spare, advice, by_operation, causes, excluded, hits, load, notes,
+    DiagnoseOptions, Spare, advice, by_operation, causes, excluded, hits, load, notes, odds,
     system_facts, volumes, weighing,
 };
 use record::{
-    Activity, Baseline, DeviceDiagnosis, Episode, MatchedBy, MatchedProfile, Measured, Moment,
-    Note, Rung, Verdict, VerdictShare,
+    Activity, Baseline, Confidence, DeviceDiagnosis, Episode, MatchedBy, MatchedProfile, Measured,
+    Moment, Note, Rung, Verdict, VerdictShare,
 };
 use stats::{Ordered, grouped};
 use std::ops::Range;
@@ -23,6 +24,8 @@ const IDLE_BUSY: f64 = 0.01;
 const GROUPS_MAX: usize = 8;
 /// Share of the maximum rate from which an episode counts as busy.
 const BUSY_SATURATION: f64 = 0.5;
+/// Number of waiting requests that does not count, except between episodes without any.
+const HARDLY_WAITING: f64 = 1e-6;
 /// A device is parallel if it serves at least this many requests at once.
 const PARALLEL: f64 = 1.5;
 
@@ -43,14 +46,18 @@ impl Subject<'_> {
         segments.into_iter().zip(told).map(judge).collect()
     }
 
-    /// Other devices with much spare capacity throughout a time range.
+    /// Other disks of the same kind with much spare capacity throughout a time range.
     fn spare_elsewhere(&self, time: &Range<u64>, spare: &[(&str, Vec<Spare>)]) -> Vec<String> {
         let free = |parts: &[Spare]| {
             let touches = |part: &Range<u64>| part.start < time.end && time.start < part.end;
             let mut touching = parts.iter().filter(|(part, _)| touches(part)).peekable();
             touching.peek().is_some() && touching.all(|(_, spare)| *spare)
         };
-        let others = spare.iter().filter(|(name, _)| *name != self.device.name);
+        let others = spare.iter().filter(|(name, _)| {
+            let mut devices = self.observation.devices.iter();
+            let other = devices.find(|device| device.name == *name);
+            other.is_some_and(|other| could_share(self.device, other))
+        });
         others.filter(|(_, parts)| free(parts)).map(|(name, _)| (*name).to_owned()).collect()
     }
 
@@ -65,7 +72,7 @@ impl Subject<'_> {
         let episodes: Vec<Episode> =
             judged.iter().map(|one| self.episode(one, seconds, busiest)).collect();
         let series = self.moments(judged, options.moments_most.unwrap_or(usize::MAX));
-        DeviceDiagnosis {
+        let mut found = DeviceDiagnosis {
             device: self.device.name.clone(),
             above: volumes::named_above(self.observation, &self.device.name).map(str::to_owned),
             model: self.device.facts.as_ref().and_then(|facts| facts.model.clone()),
@@ -79,9 +86,11 @@ impl Subject<'_> {
             splits_compared: splits_compared(judged, &self.profile),
             notes: self.notes(judged, &whole),
             episodes,
-            advice: advice::advice(judged, self.reference),
+            advice: Vec::new(),
             series,
-        }
+        };
+        found.advice = advice::advice(judged, self.reference, found.shown());
+        found
     }
 
     fn notes(&self, judged: &[Judged<'_>], whole: &IntervalTotals) -> Vec<Note> {
@@ -215,23 +224,28 @@ fn shares(episodes: &[Episode]) -> Vec<VerdictShare> {
     shares
 }
 
-/// The episode in which requests lost the most time: latency beyond that at queue depth 1, times
-/// requests. Without a profile, it is the latency beyond that of the fastest episode. Duration decides
-/// between equals, because the loss of capped episodes is not visible.
+/// The episode with the largest product of the mean number of waiting requests and the square root
+/// of the duration. A request waits for its latency beyond that at queue depth 1 or, without a profile,
+/// beyond that of the fastest episode. With the root, an episode that is four times as bad outweighs one
+/// that is less than sixteen times as long. (Rejected: the total time lost, by which a long mild episode
+/// hides a short severe one, which is what users complain about.) Duration decides between equals,
+/// because the loss of capped episodes is not visible.
 fn worst(episodes: &[Episode]) -> Option<u32> {
     let latencies = episodes.iter().filter_map(|episode| episode.numbers.latency_ns);
     let fastest = latencies.reduce(f64::min).unwrap_or(0.0);
-    let lost = |episode: &Episode| {
+    let badness = |episode: &Episode| {
         let beyond = || Some(episode.numbers.latency_ns? - fastest);
         let split = episode.calibrated.map(|split| split.queue_ns);
-        let waited = split.or_else(beyond).unwrap_or(0.0);
-        episode.numbers.requests * waited + 1e-6 * episode.duration_ns as f64
+        let waits_ns = split.or_else(beyond).unwrap_or(0.0);
+        let waiting = episode.numbers.iops.unwrap_or(0.0) * waits_ns / 1e9;
+        (waiting + HARDLY_WAITING) * (episode.duration_ns as f64 / 1e9).sqrt()
     };
     let candidates = episodes.iter().enumerate().filter(|(_, it)| it.is_likely_trouble());
-    // An uncertain episode is shown only if no other has a verdict.
+    // An uncertain episode is shown only if trouble is likely in no other.
     let found = candidates.max_by(|(_, a), (_, b)| {
-        let certain = |it: &Episode| it.verdict.is_trouble();
-        certain(a).cmp(&certain(b)).then(lost(a).total_cmp(&lost(b)))
+        let likely =
+            |it: &Episode| odds::confidence(it.trouble_probability()) != Confidence::Possible;
+        likely(a).cmp(&likely(b)).then(badness(a).total_cmp(&badness(b)))
     })?;
     u32::try_from(found.0).ok()
 }

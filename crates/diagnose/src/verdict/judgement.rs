@@ -30,8 +30,8 @@ pub(crate) enum RestsOn {
     Means,
     /// The state of the device, compared with its expectation.
     State,
-    /// A control-group limit that was reached.
-    Limit(CgroupLimit),
+    /// The limits of a control group that were reached.
+    Limits(Vec<CgroupLimit>),
     /// A published limit that equals the maximum rate of the profile.
     Published,
     /// This number of tags, all in use.

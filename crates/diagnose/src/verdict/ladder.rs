@@ -30,6 +30,8 @@ const FEWER: f64 = 1.4;
 const SAME_RATE: f64 = 1.1;
 /// Prefixes of disk names, for sources without other facts.
 const STEMS: [&str; 5] = ["sd", "vd", "xvd", "hd", "nvme"];
+/// Prefixes of the names of devices built of others, for sources that do not report of which.
+const BUILT: [&str; 2] = ["dm-", "md"];
 
 /// The expectation of a device without a profile, for one kind of requests.
 #[derive(Debug)]
@@ -182,18 +184,35 @@ fn is_same_device(one: &ObservedDevice, other: &ObservedDevice, on_host: bool) -
 
 /// Whether two whole disks are of the same kind.
 fn is_peer(one: &ObservedDevice, other: &ObservedDevice) -> bool {
-    let whole = |it: &ObservedDevice| it.partition_of.is_none() && it.built_of.is_empty();
-    if one.name == other.name || !whole(one) || !whole(other) {
+    if one.name == other.name || !is_whole(one) || !is_whole(other) {
         return false;
     }
     match (&one.facts, &other.facts) {
         (Some(a), Some(b)) => {
             a.model == b.model && same_size(a, b) && Class::of(one) == Class::of(other)
         }
-        (None, None) => STEMS
-            .iter()
-            .find(|stem| one.name.starts_with(*stem))
-            .is_some_and(|stem| other.name.starts_with(stem)),
+        (None, None) => stem(one).is_some() && stem(one) == stem(other),
         _ => false,
     }
+}
+
+/// Whether a device could serve a part of another one's load: two whole disks of one class. A
+/// software device cannot: it is in memory or in a file, which may be on the other disk.
+pub(crate) fn could_share(one: &ObservedDevice, other: &ObservedDevice) -> bool {
+    let class = Class::of(one);
+    let same_name = one.facts.is_some() || stem(one) == stem(other);
+    let whole = one.name != other.name && is_whole(one) && is_whole(other);
+    whole && same_name && class == Class::of(other) && !class.is_in_memory()
+}
+
+/// Whether a device is neither a part of another one nor built of others.
+fn is_whole(device: &ObservedDevice) -> bool {
+    let several = device.facts.as_ref().is_some_and(|facts| facts.leaves.len() > 1);
+    let by_name = BUILT.iter().any(|built| device.name.starts_with(built));
+    device.partition_of.is_none() && device.built_of.is_empty() && !several && !by_name
+}
+
+/// The prefix of a disk's name; `None` if it is no usual one.
+fn stem(device: &ObservedDevice) -> Option<&'static str> {
+    STEMS.into_iter().find(|stem| device.name.starts_with(stem))
 }

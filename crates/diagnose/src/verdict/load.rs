@@ -23,7 +23,7 @@ pub(crate) fn load(one: &Judged<'_>, reference: Option<&FittedProfile>) -> Optio
     let depth = reference.in_programs(&look.mix, counted);
     let iops = totals.iops();
     let ratio = (latency / look.expected_ns(false).max(1.0)).max(1.0);
-    let limited = matches!(one.judgement.rests_on, RestsOn::Limit(_));
+    let limited = matches!(one.judgement.rests_on, RestsOn::Limits(_));
     let slowdown = match one.judgement.verdict {
         Verdict::Slow | Verdict::SlowAndOverloaded => ratio,
         // A device behind a limit may be slow too.

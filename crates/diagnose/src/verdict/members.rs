@@ -7,10 +7,11 @@
 use super::alike::same_kind;
 use super::elsewhere::{Elsewhere, Sibling, Slowest};
 use super::facts::{Judged, REQUESTS_MIN};
+use super::hypotheses::{allowed, reached_below};
 use super::interval_totals::IntervalTotals;
 use super::judgement::RestsOn;
 use super::subject::Subject;
-use record::{Observation, Verdict, VolumeKind, format_iops, format_nanos};
+use record::{Observation, ObservedDevice, Verdict, Volume, VolumeKind, format_iops, format_nanos};
 use stats::Ordered;
 use std::ops::Range;
 
@@ -70,6 +71,28 @@ pub(super) fn leaf<'o>(observation: &'o Observation, name: &str) -> Option<&'o s
     }
 }
 
+/// The devices directly below a volume or partition.
+pub(super) fn members(volume: &ObservedDevice) -> Vec<&String> {
+    let parts = volume.built_of.iter();
+    parts.chain(volume.partition_of.as_ref().filter(|_| volume.built_of.is_empty())).collect()
+}
+
+/// Whether a disk is below a volume, directly or through others.
+pub(super) fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> bool {
+    members(volume).into_iter().any(|member| {
+        let device = || observation.devices.iter().find(|device| device.name == *member);
+        member == disk
+            || leaf(observation, member) == Some(disk)
+            || device().is_some_and(|it| it.name != volume.name && is_below(observation, disk, it))
+    })
+}
+
+/// Whether a device is below a volume of a path, directly or through others.
+pub(super) fn is_under(observation: &Observation, name: &str, volume: &Volume) -> bool {
+    let mut members = observation.devices.iter().filter(|one| volume.members.contains(&one.name));
+    members.any(|one| one.name == name || is_below(observation, name, one))
+}
+
 /// A member, its segment, and a remark on it.
 type Remarked = (usize, usize, Remark);
 
@@ -81,7 +104,8 @@ enum Remark {
 /// A loop device is the source of a disk's load if it has at least this share of the disk's bytes.
 const MOST_OF_IT: f64 = 0.5;
 
-/// Adds a remark to loop devices if the disk below their file is throttled or slow.
+/// Adds a remark to loop devices if the disk below their file is throttled or slow, or if they reach
+/// a limit that their group has on a device below.
 pub(super) fn below_files(
     observation: &Observation,
     subjects: &[Subject<'_>],
@@ -107,7 +131,7 @@ pub(super) fn below_files(
                 let bytes = |judged: &Judged<'_>| judged.segment.tally.bytes_per_s().unwrap_or(0.0);
                 let capped = cause.judgement.verdict == Verdict::Capped;
                 let by = &cause.judgement.rests_on;
-                let known = matches!(by, RestsOn::Limit(_) | RestsOn::VolumeLog);
+                let known = matches!(by, RestsOn::Limits(_) | RestsOn::VolumeLog);
                 // For the slowest member of an array, "slow" with the array's name is more
                 // informative than "capped".
                 let slowest = matches!(told.sibling, Some(Sibling::Slowest(_)));
@@ -123,6 +147,24 @@ pub(super) fn below_files(
                     told.sentences.push(sentence);
                 }
             }
+        }
+        let under = observation.devices.iter().filter(|it| is_under(observation, &it.name, volume));
+        let numbers = under.filter_map(|it| Some(it.facts.as_ref()?.major_minor.as_str()));
+        let numbers: Vec<&str> = numbers.collect();
+        for (one, told) in judged[above].iter().zip(&mut elsewhere[above]) {
+            if told.capped_below.is_some() {
+                continue;
+            }
+            let limits = reached_below(&one.segment, &numbers);
+            let Some(limit) = limits.first() else { continue };
+            let claim = format!(
+                "This device's file is on {}, where the control group {:?} is limited to {}, and \
+                 this device runs at that rate.",
+                volume.members.join(", "),
+                limit.group,
+                allowed(&limits)
+            );
+            told.capped_below = Some((claim, RestsOn::Limits(limits)));
         }
     }
 }

@@ -13,7 +13,7 @@
 use super::facts::{Judged, REQUESTS_MIN};
 use super::interval_totals::{IntervalTotals, OpTally};
 use super::judgement::cause;
-use super::members::leaf;
+use super::members::{is_below, is_under, members};
 use super::subject::Subject;
 use crate::words::capitalized;
 use record::{
@@ -55,22 +55,6 @@ pub(super) fn above(
     }
 }
 
-/// The devices directly below a volume or partition.
-fn members(volume: &ObservedDevice) -> Vec<&String> {
-    let parts = volume.built_of.iter();
-    parts.chain(volume.partition_of.as_ref().filter(|_| volume.built_of.is_empty())).collect()
-}
-
-/// Whether a disk is below a volume, directly or through others.
-fn is_below(observation: &Observation, disk: &str, volume: &ObservedDevice) -> bool {
-    members(volume).into_iter().any(|member| {
-        let device = || observation.devices.iter().find(|device| device.name == *member);
-        member == disk
-            || leaf(observation, member) == Some(disk)
-            || device().is_some_and(|it| it.name != volume.name && is_below(observation, disk, it))
-    })
-}
-
 /// The diagnosed device that the user named, if this one serves its requests: a loop device, or disks that are
 /// diagnosed together. `None` for a named device, and if the user named none.
 pub(super) fn named_above<'o>(observation: &'o Observation, name: &str) -> Option<&'o str> {
@@ -83,10 +67,7 @@ pub(super) fn named_above<'o>(observation: &'o Observation, name: &str) -> Optio
     if let Some(whole) = devices.iter().find(|one| together(one).iter().any(|disk| disk == name)) {
         return Some(&whole.name);
     }
-    let is_on_it = |volume: &&Volume| {
-        let mut members = devices.iter().filter(|one| volume.members.contains(&one.name));
-        members.any(|one| one.name == name || is_below(observation, name, one))
-    };
+    let is_on_it = |volume: &&Volume| is_under(observation, name, volume);
     let mut above = None;
     for path in paths.iter().filter(|path| path.devices.iter().any(|device| device == name)) {
         let mut loops = path.volumes.iter().filter(|volume| volume.kind == VolumeKind::Loop);

@@ -42,7 +42,7 @@ pub(crate) fn weigh(segment: &Segment<'_>, elsewhere: &Elsewhere) -> Judgement {
 /// Whether a verdict implies that requests wait for each other or for a limit. A throttle is exempt: it holds
 /// requests where the device does not count them, and neither does the pressure if they are asynchronous.
 fn needs_a_waiter(one: &Explanation) -> bool {
-    let throttled = matches!(one.rests_on, RestsOn::Limit(_));
+    let throttled = matches!(one.rests_on, RestsOn::Limits(_));
     let queued =
         [Verdict::Capped, Verdict::Overloaded, Verdict::SlowAndOverloaded].contains(&one.verdict);
     queued && !throttled

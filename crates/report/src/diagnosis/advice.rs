@@ -21,10 +21,14 @@ pub(super) fn answers(
     device: &DeviceDiagnosis,
     main: &Episode,
 ) -> Vec<(String, String)> {
-    let first = device.advice.first();
-    let cause = first.and_then(|remedy| answered(device, remedy)).or_else(|| main.causes.first());
-    let alone = || without_remedy(source, device, main);
-    let action = first.map_or_else(alone, |remedy| remedy.action.clone());
+    let first = device.first_remedy();
+    let for_shown = first.filter(|remedy| device.is_for_shown(remedy));
+    let addressed = for_shown.and_then(|remedy| answered(device, remedy));
+    let cause = addressed.or_else(|| main.causes.first());
+    let action = match first {
+        Some(remedy) => of_another(device, remedy) + first_sentence(&remedy.action),
+        None => first_sentence(&without_remedy(source, device, main)).to_owned(),
+    };
     let baseline = main.baseline.as_ref().filter(|baseline| baseline.rung != Rung::Profile);
     let unproven = baseline.is_some();
     let who = main.groups.first().filter(|_| unproven);
@@ -38,8 +42,8 @@ pub(super) fn answers(
         ("who", who.map(|group| format!("{}: {}", group.label(), group.figures(&main.groups)))),
         ("cause", cause.map(|cause| first_sentence(&cause.claim).to_owned())),
         ("excluded", Some(ruled_out.join(", ")).filter(|text| unproven && !text.is_empty())),
-        ("do first", Some(first_sentence(&action).to_owned())),
-        ("predicted", first.map(in_short)),
+        ("do first", Some(action)),
+        ("predicted", first.map(|remedy| of_another(device, remedy) + &in_short(remedy))),
         ("profile", unused.map(str::to_owned)),
         ("rests on", baseline.map(|baseline| first_sentence(&baseline.says).to_owned())),
         ("to settle it", unproven.then(|| settles(source, &device.device))),
@@ -90,10 +94,11 @@ fn settles(source: &str, name: &str) -> String {
 
 /// The first action in as few words as a column has.
 pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String {
-    match (device.advice.first(), main.verdict) {
+    match (device.first_remedy(), main.verdict) {
         (Some(remedy), _) => {
+            let (other, what) = (of_another(device, remedy), strategy_words(remedy.strategy));
             let gain = gained(remedy).map(|gain| format!(", {gain}"));
-            format!("{}{}", strategy_words(remedy.strategy), gain.unwrap_or_default())
+            format!("{other}{what}{}", gain.unwrap_or_default())
         }
         (None, verdict) if verdict.is_fine() && main.is_likely_trouble() => {
             "measure more".to_owned()
@@ -107,8 +112,16 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
     }
 }
 
+/// `episode 2: ` if a remedy is for another episode than the shown one.
+pub(super) fn of_another(device: &DeviceDiagnosis, remedy: &Remedy) -> String {
+    if device.is_for_shown(remedy) {
+        return String::new();
+    }
+    format!("episode {}: ", remedy.episode.saturating_add(1))
+}
+
 /// The cause that a remedy addresses.
-pub(super) fn answered<'a>(device: &'a DeviceDiagnosis, remedy: &Remedy) -> Option<&'a Cause> {
+fn answered<'a>(device: &'a DeviceDiagnosis, remedy: &Remedy) -> Option<&'a Cause> {
     let episode = device.episodes.get(remedy.episode as usize)?;
     episode.causes.iter().find(|cause| (cause.code, &cause.check) == (remedy.cause, &remedy.check))
 }
@@ -186,7 +199,7 @@ pub(super) fn advice(
     if device.advice.is_empty() {
         story.actions.push(Action::new(subject, without_remedy(source, device, main)));
     }
-    for (index, remedy) in device.advice.iter().enumerate() {
+    for (index, remedy) in device.remedies().into_iter().enumerate() {
         let what = format!("{}: {}", strategy_words(remedy.strategy), remedy.action);
         let gained = match (gained(remedy), remedy.gain) {
             (Some(gain), _) => gain,

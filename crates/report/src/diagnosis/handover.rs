@@ -1,7 +1,7 @@
 //! Adds what another team needs to believe a diagnosis: time and place, the evidence, the verdicts
 //! that it excludes with the figures that do so, the cost for users, and how to reproduce it.
 
-use super::advice::{in_short, span};
+use super::advice::{in_short, of_another, span};
 use super::told;
 use crate::finding::number_text;
 use crate::number;
@@ -88,8 +88,8 @@ fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
         }
         None => section.row("by the profile", "unknown: no profile fits"),
     }
-    if let Some(remedy) = device.advice.first() {
-        section.row("with the remedy", in_short(remedy));
+    if let Some(remedy) = device.first_remedy() {
+        section.row("with the remedy", of_another(device, remedy) + &in_short(remedy));
     }
 }
 

@@ -37,7 +37,7 @@ pub struct Outcome {
 /// Applies the first advice for the first disk; `None` if no advice has a prediction or the simulator
 /// cannot apply it.
 pub(crate) fn carry_out(case: &Case, diagnosis: &DeviceDiagnosis) -> Result<Option<Outcome>> {
-    let Some(remedy) = diagnosis.advice.first() else { return Ok(None) };
+    let Some(remedy) = diagnosis.first_remedy() else { return Ok(None) };
     let (Measured::Value(effect), Some(disk)) = (&remedy.effect, case.disks.first()) else {
         return Ok(None);
     };

@@ -88,7 +88,7 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
         score.truth_unnamed |= share_where(leaves_truth_unnamed) > 1.0 - COVERED;
         score.gave_up |= share_where(gives_up) > 1.0 - COVERED;
     }
-    score.first = of(0).and_then(|found| found.advice.first()).map(|remedy| remedy.strategy);
+    score.first = of(0).and_then(DeviceDiagnosis::first_remedy).map(|remedy| remedy.strategy);
     score.expected_note_named = case.expected_note.is_none_or(|expected_note| {
         of(0).is_some_and(|found| found.notes.iter().any(|note| note.code == expected_note))
     });

@@ -3,7 +3,7 @@
 
 use crate::verdict::constant_rate::ConstantRate;
 use crate::verdict::engine::{Explanation, Facts, PROOF};
-use crate::verdict::facts::{OVER_AT_ALL, PRESSURE_ALONE, PRESSURE_BEYOND, Segment};
+use crate::verdict::facts::{NEVER_IDLE, OVER_AT_ALL, PRESSURE_ALONE, PRESSURE_BEYOND, Segment};
 use crate::verdict::interval_totals::IntervalTotals;
 use crate::verdict::judgement::RestsOn;
 use crate::words::percent;
@@ -71,10 +71,9 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
         return;
     }
-    let (per_s, bytes) = (limit.limit_per_s as f64, limit.limited.is_bytes());
-    let allowed = ConstantRate { per_s, bytes }.text();
-    let (group, key) = (&limit.group, limit.limited.key());
-    let claim = format!("The control group {group:?} is limited to {allowed} ({key}){done}.");
+    let limits = all_reached(segment, limit);
+    let (group, allowed) = (&limit.group, allowed(&limits));
+    let claim = format!("The control group {group:?} is limited to {allowed}{done}.");
     let decided_by = "Check the group's own counters (io.stat) or its io.pressure.";
     let beyond = beyond
         .map(|beyond| ("time waiting for I/O, minus the device's busy time", beyond, "share"));
@@ -82,7 +81,7 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         [("rate over the limit", share, "share")].into_iter().chain(beyond).collect();
     found.push(
         Explanation::weighed(Verdict::Capped, Doubt::NoMoreAsked, LIMIT, claim, decided_by)
-            .resting_on(RestsOn::Limit(limit.clone()))
+            .resting_on(RestsOn::Limits(limits))
             .with(&numbers),
     );
     let users = segment.around.users.as_ref();
@@ -99,8 +98,8 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
     }
 }
 
-/// A limit that delayed reads although the rate exceeds it: it applies part of the time. No program
-/// waits for write-back that a limit delays now and then.
+/// A limit that delayed reads although the rate exceeds it: it applies to a part of the load, or for
+/// a part of the time. No program waits for write-back that a limit delays now and then.
 fn now_and_then(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     let held = was_held(segment, OpKind::Read) == Some(true);
@@ -112,7 +111,7 @@ fn now_and_then(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let (key, group) = (limit.limited.key(), &limit.group);
     let claim = format!(
         "The limit {key}={} of the control group {group:?} delayed reads, yet the device serves \
-         more than the limit allows: the limit is active only at times.",
+         more than the limit allows: other requests are not limited.",
         limit.limit_per_s
     );
     let rival = (
@@ -122,8 +121,51 @@ fn now_and_then(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let fine = facts.states.fine();
     Some(
         Explanation::instead(Verdict::Capped, Doubt::LimitPartOfTime, fine, claim, rival)
-            .resting_on(RestsOn::Limit(limit.clone())),
+            .resting_on(RestsOn::Limits(vec![limit.clone()])),
     )
+}
+
+/// What limits allow: `200 IOPS (riops) and 5.00 MB/s (wbps)`.
+pub(crate) fn allowed(limits: &[CgroupLimit]) -> String {
+    let text = |limit: &CgroupLimit| {
+        let (per_s, bytes) = (limit.limit_per_s as f64, limit.limited.is_bytes());
+        format!("{} ({})", ConstantRate { per_s, bytes }.text(), limit.limited.key())
+    };
+    limits.iter().map(text).collect::<Vec<_>>().join(" and ")
+}
+
+/// A reached limit, and all others of its group that the load reached too.
+fn all_reached(segment: &Segment<'_>, first: &CgroupLimit) -> Vec<CgroupLimit> {
+    let too = |limit: &CgroupLimit| {
+        let share = all_at(segment, limit).filter(reached).or_else(|| group_at(segment, limit));
+        share.is_some() && was_held(segment, limit.limited.op()) != Some(false)
+    };
+    let of_group = segment.limits().filter(|limit| limit.group == first.group);
+    of_group.filter(|&limit| limit == first || too(limit)).cloned().collect()
+}
+
+/// The limits of a group on devices below this one (`major_minor`) that the load on this device
+/// reached. This device's own counters include the delay, so a program waits for a reached limit if
+/// the device always has a request.
+pub(crate) fn reached_below(segment: &Segment<'_>, major_minor: &[&str]) -> Vec<CgroupLimit> {
+    if segment.busy().is_none_or(|busy| busy < NEVER_IDLE) {
+        return Vec::new();
+    }
+    let users = segment.around.users.as_ref();
+    let share = |limit: &CgroupLimit| {
+        // If the kernel starts all requests of a group, only the rate of the device is known.
+        let own = users.and_then(|it| it.within(&limit.group, |group| per_s(limit, group)));
+        let rate = own.or_else(|| rate(&segment.tally, limit))?;
+        Some(of_limit(limit, rate)).filter(reached)
+    };
+    let limits = segment.around.limits.iter();
+    let below = limits.filter(|limit| major_minor.contains(&limit.major_minor.as_str()));
+    let mut found: Vec<(&CgroupLimit, f64)> =
+        below.filter_map(|limit| Some((limit, share(limit)?))).collect();
+    found.sort_by(|a, b| off(a.1).total_cmp(&off(b.1)));
+    let Some(&(first, _)) = found.first() else { return Vec::new() };
+    let of_group = found.into_iter().filter(|(limit, _)| limit.group == first.group);
+    of_group.map(|(limit, _)| limit.clone()).collect()
 }
 
 /// Whether kernel threads start no more than limits of this kind let pass. More are requests of another kind:
@@ -227,6 +269,13 @@ fn group_at(segment: &Segment<'_>, limit: &CgroupLimit) -> Option<f64> {
         }
         if all_seen {
             return Some(of_limit(limit, own)).filter(reached);
+        }
+    } else if op == OpKind::Read && users.releasing().is_some() {
+        // A group that uses this device only through a loop device has no process here: kernel
+        // threads start all of its requests.
+        let held = of_limit(limit, users.of_threads(per_s));
+        if reached(&held) {
+            return Some(held);
         }
     }
     let shares = users.groups.iter().map(|group| of_limit(limit, per_s(group)));

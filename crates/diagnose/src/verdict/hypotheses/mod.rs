@@ -27,6 +27,7 @@ mod write_back;
 
 pub(super) use device::too_quick_for;
 pub(super) use groups::shares_text;
+pub(super) use limits::{allowed, reached_below};
 pub(super) use unlisted::unlisted;
 
 use super::engine::Weigh::{self, One, Several};

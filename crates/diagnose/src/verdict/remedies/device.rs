@@ -2,8 +2,8 @@
 
 use super::{Fixes, Row, row};
 use crate::verdict::judgement::RestsOn;
-use crate::words::percent;
-use record::{Cause, CauseCode, Change, Strategy, format_bytes};
+use crate::words::{limit_values, percent};
+use record::{Cause, CauseCode, Change, OpKind, Strategy, format_bytes};
 
 /// Proposed dirty limit if the current one is lower: a second of a fast disk's writes.
 const DIRTY_BYTES: u64 = 512 << 20;
@@ -153,10 +153,9 @@ pub(super) static ROWS: [Row; 14] = [
             Fixes::Device,
             |case| {
                 let action = match &case.judged.judgement.rests_on {
-                    RestsOn::Limit(limit) => {
-                        let (what, per_s, group) =
-                            (limit.limited.key(), limit.limit_per_s, &limit.group);
-                        format!("Raise {what}={per_s} of the control group {group:?}.")
+                    RestsOn::Limits(limits) => {
+                        let (what, group) = (limit_values(limits), &limits.first()?.group);
+                        format!("Raise {what} of the control group {group:?}.")
                     }
                     RestsOn::VolumeLog => {
                         let over = case.segment.around.over_limit?;
@@ -179,9 +178,13 @@ pub(super) static ROWS: [Row; 14] = [
                 let beyond = known
                     && match &case.judged.judgement.rests_on {
                         RestsOn::Published => false,
-                        RestsOn::Limit(limit) => {
+                        RestsOn::Limits(limits) => {
                             let tally = &case.segment.tally;
-                            tally.op(limit.limited.op()).count() >= ALL_LIMITED * tally.all.count()
+                            let is_limited =
+                                |op: &OpKind| limits.iter().any(|it| it.limited.op() == *op);
+                            let ops = [OpKind::Read, OpKind::Write].into_iter().filter(is_limited);
+                            let limited: f64 = ops.map(|op| tally.op(op).count()).sum();
+                            limited >= ALL_LIMITED * tally.all.count()
                         }
                         _ => true,
                     };

@@ -9,8 +9,6 @@ use record::{CauseCode, Change, Confidence, RaidLevel, Strategy, format_bytes, f
 
 /// Largest queue depth proposed to a program that submits one request at a time.
 const DEEPER_MAX: f64 = 32.0;
-/// Ratio of requests in flight in programs to those at the device from which both are reported.
-const ON_THE_WAY: f64 = 1.1;
 /// Size of larger requests, and the least growth of the size that is worth it.
 const LARGER_BYTES: u64 = 128 << 10;
 const LARGER_MIN: f64 = 1.5;
@@ -63,7 +61,7 @@ pub(super) static ROWS: [Row; 15] = [
         }
         let look = case.look?;
         if look.own.is_some() {
-            return Some((half_as_many(queue.present.value()), None));
+            return Some((half_as_many(queue.present), None));
         }
         let reference = case.reference?;
         let (present, enough) = (queue.present, queue.enough.depth);
@@ -71,15 +69,11 @@ pub(super) static ROWS: [Row; 15] = [
             .enough
             .rate_share
             .map_or(String::new(), |share| format!(", for {} of the present rate", percent(share)));
-        let kept = |counted: f64| reference.in_programs(&look.mix, present.with(counted));
-        let depth = kept(enough).round();
-        let at_device = if kept(enough) / enough < ON_THE_WAY {
-            String::new()
-        } else {
-            format!(
-                " (The queue depth at the device is then {enough:.0} instead of {}.)",
-                format_count(present.value())
-            )
+        let depth = reference.in_programs(&look.mix, present.with(enough)).round();
+        // Without a tracer, only the depth at the device is known.
+        let place = match present {
+            Outstanding::AtDevice(_) => "at the device",
+            Outstanding::InPrograms(_) => "in the program",
         };
         let tags = case.segment.facts.and_then(|facts| facts.nr_requests);
         let is_low = tags.is_some_and(|tags| tags as f64 <= enough);
@@ -89,8 +83,8 @@ pub(super) static ROWS: [Row; 15] = [
             " Until the program is changed, lower nr_requests."
         };
         let action = format!(
-            "Use queue depth {depth:.0} instead of {} in the program{share}.{at_device}{stopgap}",
-            format_count(kept(present.value()))
+            "Use queue depth {enough:.0} instead of {} {place}{share}.{stopgap}",
+            format_count(present.value())
         );
         Some((action, Some(Change::Depth(depth))))
     }),
@@ -299,10 +293,14 @@ pub(super) static ROWS: [Row; 15] = [
 ];
 
 /// What to try without a profile: the rate stays, and the latency falls with the queue depth.
-fn half_as_many(present: f64) -> String {
+fn half_as_many(present: Outstanding) -> String {
+    let place = match present {
+        Outstanding::AtDevice(_) => " at the device",
+        Outstanding::InPrograms(_) => "",
+    };
     format!(
-        "Halve the program's queue depth (now {}). If requests wait in the queue, the rate stays \
-         the same and the latency halves. Halve it again until the rate falls.",
-        format_count(present)
+        "Halve the program's queue depth (now {}{place}). If requests wait in the queue, the rate \
+         stays the same and the latency halves. Halve it again until the rate falls.",
+        format_count(present.value())
     )
 }

@@ -77,6 +77,27 @@ fn load_is_moved_to_a_device_that_has_time_left_and_not_to_one_that_is_slow() {
 }
 
 #[test]
+fn load_is_moved_only_to_whole_disks_of_the_same_kind() {
+    let hot = |names: [&str; 2]| {
+        let mut seen = side_by_side(&[(EIGHT, reads(0, 60, 7_600)), (EIGHT, reads(0, 60, 100))]);
+        for (device, name) in seen.devices.iter_mut().zip(names) {
+            name.clone_into(&mut device.name);
+        }
+        for interval in &mut seen.intervals {
+            let name = if interval.device == "a" { names[0] } else { names[1] };
+            name.clone_into(&mut interval.device);
+        }
+        let found = diagnosed(&seen, Some(&EIGHT_PROFILE));
+        has_cause(of(&found, names[0]), CauseCode::HotDevice)
+    };
+    assert!(hot(["sda", "sdb"]));
+    // A file, memory, a volume, and a disk of another kind.
+    for other in ["loop0", "zram0", "dm-0", "vda"] {
+        assert!(!hot(["sda", other]), "{other}");
+    }
+}
+
+#[test]
 fn a_disk_below_a_loop_device_that_the_user_named_refers_to_it() {
     let path = |devices: &[&str], volumes: Vec<Volume>| ObservedPath {
         path: format!("/dev/{}", devices[0]),

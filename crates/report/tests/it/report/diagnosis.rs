@@ -62,6 +62,32 @@ fn the_first_ten_lines_hold_verdict_cause_what_to_do_its_gain_and_how_sure_it_is
 }
 
 #[test]
+fn the_first_action_is_for_the_shown_episode_or_names_its_own() {
+    let mut two = diagnosis();
+    two.devices.remove(0);
+    let device = &mut two.devices[0];
+    let mut later = device.episodes[0].clone();
+    later.causes[0].claim = "The later cause.".to_owned();
+    device.episodes.push(later);
+    device.worst = Some(1);
+    let text = |of: &Diagnosis| {
+        let short = Style { extent: Extent::Short, ..Style::default() };
+        bare(&report::terminal(&report::diagnosis(of), &short))
+    };
+    let other = text(&two);
+    for words in ["The later cause.", "episode 1: Look at the log.", "episode 1: unknown: no model"]
+    {
+        assert!(other.contains(&bare(words)), "{words}: {other}");
+    }
+    let device = &mut two.devices[0];
+    let mut own = device.advice[0].clone();
+    (own.episode, own.action) = (1, "Wait.".to_owned());
+    device.advice.push(own);
+    let own = text(&two);
+    assert!(own.contains(&bare("do first Wait.")) && !own.contains(&bare("episode 1:")), "{own}");
+}
+
+#[test]
 fn a_page_says_why_a_profile_is_not_used() {
     let mut unused = slow_alone();
     unused.devices[0].unused_profile = Some("Profile 7 does not fit: it is older.".to_owned());
