@@ -26,7 +26,7 @@ pub(crate) const IDLE_MAX: usize = 12;
 /// The story of an observation.
 #[must_use]
 pub fn observation(observation: &Observation) -> Story {
-    let begin = observation.intervals.iter().map(|i| i.begin_ns).min().unwrap_or(0);
+    let begin = observation.first_ns().unwrap_or(0);
     let host = observation.host.as_ref().map(|host| format!(" of {host}"));
     let subject = format!("{}{}", observation.source, host.unwrap_or_default());
     let mut story = Story::new("Observation", subject, observation.source == "simulated")
@@ -73,7 +73,7 @@ pub fn observation(observation: &Observation) -> Story {
 
 fn span(observation: &Observation) -> String {
     let intervals = &observation.intervals;
-    let begin = intervals.iter().map(|it| it.begin_ns).min().unwrap_or(0);
+    let begin = observation.first_ns().unwrap_or(0);
     let end = intervals.iter().map(|it| it.begin_ns.saturating_add(it.duration_ns)).max();
     let end = end.unwrap_or(begin);
     let lengths = || intervals.iter().map(|it| it.duration_ns);
