@@ -119,6 +119,17 @@ fn the_advice_for_a_deep_queue_comes_true() {
 }
 
 #[test]
+fn an_interval_wider_than_ten_times_its_value_promises_no_gain() {
+    let mut vague = EIGHT_PROFILE.profile().clone();
+    vague.level_se_rel = Some(1.5);
+    let vague = FittedProfile::new(vague);
+    let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, 64)], false), Some(&vague));
+    let remedy = &found.advice[0];
+    assert_eq!(remedy.strategy, Strategy::ShallowerQueue, "{remedy:#?}");
+    assert_eq!((remedy.effect.reason(), remedy.gain), (Some("the error is too large"), None));
+}
+
+#[test]
 fn a_writer_that_fills_the_device_is_found_while_it_is_there() {
     let writer = load(20, 40, |spec| {
         spec.asked.read_percent = 0;
