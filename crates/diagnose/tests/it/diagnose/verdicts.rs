@@ -167,6 +167,7 @@ fn a_control_groups_limit_is_named_when_it_is_reached_and_not_below() {
     let episode = longest(&found);
     assert_eq!((episode.verdict, episode.confidence), (Verdict::Capped, Confidence::Certain));
     assert_eq!(first_advice(&found), Some(Strategy::RaiseCap));
+    assert!(found.advice[0].cost.contains("smaller share"), "{}", found.advice[0].cost);
     assert_eq!(longest(&limited(Some(600))).verdict, Verdict::NotTheDisk);
     assert_eq!(limited(Some(600)).advice, []);
 }
