@@ -103,9 +103,9 @@ impl Store {
         Ok(found.into_iter().map(|(_, kept)| kept).collect())
     }
 
-    /// The latest recordings that contain a `wanted` device and began before a time (RFC 3339 in UTC),
-    /// latest first. Returns at most `most` recordings with at most `bytes_max` bytes
-    /// in the file. In memory they take about twenty times as much.
+    /// The latest recordings that contain a `wanted` device and began before a time (RFC 3339 in UTC), latest
+    /// first. Returns at most `most` recordings with at most `bytes_max` bytes in the file. In memory they take
+    /// about twenty times as much.
     ///
     /// # Errors
     /// If the file or one of the recordings cannot be read.

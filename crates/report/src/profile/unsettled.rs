@@ -67,10 +67,7 @@ fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
         Part {
             kind: Kind::Files,
             half_width: files,
-            words: format!(
-                "files on this disk differ; another file may be {}",
-                other_speed(files)
-            ),
+            words: format!("files on this disk differ; another file may be {}", other_speed(files)),
         },
         Part {
             kind: Kind::Visits,

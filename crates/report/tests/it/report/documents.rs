@@ -386,6 +386,18 @@ fn each_number_on_the_page_of_a_check_has_one_interval_that_of_another_run() {
 }
 
 #[test]
+fn a_disk_whose_speed_varies_by_a_factor_is_not_a_hundred_percent_slower() {
+    let mut profile = common::fast_profile();
+    profile.level_se_rel = Some(0.95);
+    let common = profile.common_se();
+    let limits = &mut profile.limits;
+    limits.read_iops = limits.read_iops.map(|rate| rate.with_ratio_error(common));
+    let headline = report::profile(&profile, &[]).headline;
+    assert!(headline.contains("times as fast or as slow"), "{headline}");
+    assert!(!headline.contains("% faster or slower"), "{headline}");
+}
+
+#[test]
 fn a_prediction_gives_its_error_once() {
     let latency = Estimate::within_ratio(1e6, 0.2);
     let prediction = Prediction {
