@@ -133,8 +133,9 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
         false => recordings::with_devices(&arguments.sources)?,
     };
     let from_files = !simulated && recordings::are_files(&sources)?;
+    let asked = (sources.as_slice(), arguments);
     let (mut observations, interrupted, fresh) =
-        observations((&sources, arguments), simulated, store.is_some(), &profiles, stop)?;
+        observations(asked, simulated, store.is_some(), &profiles, stop)?;
     recordings::check_devices(&named, &observations)?;
     let is_named = |device: &ObservedDevice| named.contains(&device.name);
     observations.retain(|one| named.is_empty() || one.devices.iter().any(is_named));

@@ -279,8 +279,8 @@ impl ObservationBuilder {
             ),
             (
                 self.begin_assumed,
-                "the date or the time of day is unknown; intervals are counted from the start of the \
-                 recording",
+                "the date or the time of day is unknown; intervals are counted from the start of \
+                 the recording",
                 "",
             ),
             (
