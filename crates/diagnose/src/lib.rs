@@ -29,4 +29,4 @@ pub use observed_load::{balanced, observed_load};
 pub use rules::advise_experiment;
 pub use settings::{Program, settings};
 pub use trials::trial_findings;
-pub use verdict::{DiagnoseOptions, Fit, FittedProfile, ProfileSet, diagnose, fit};
+pub use verdict::{DiagnoseOptions, Fit, FittedProfile, ProfileSet, diagnose, fit, past_until};

@@ -9,7 +9,7 @@ use crate::store_args::ResultArgs;
 use crate::values::some_bytes;
 use clap::Args;
 use diagnose::Omitted;
-use host::target::Access;
+use host::target::{Access, check_room};
 use plan::session::{self, Driver, End, Session, StopFlag, Targets};
 use plan::{
     CheckPlan, CheckSettings, CommitsPlan, DiagnosisPlan, LoneReadsPlan, MIN_BUDGET, Plan,
@@ -282,6 +282,8 @@ fn open(
         anyhow::Ok(target)
     };
     let mut first = open(path, arguments.size, !arguments.no_write)?;
+    // All files together, as the description below states their size.
+    check_room(first.facts())?;
     let is_directory = first.facts().kind == TargetKind::Directory;
     let (disk, whole) = (first.facts().device.clone(), first.facts().size_bytes);
     let style = report::Style::default();

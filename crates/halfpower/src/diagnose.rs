@@ -22,7 +22,9 @@ use host::kernel::Roots;
 use host::target::OutputFile;
 use plan::scenarios::{LoadWords, Scenario, ScenarioLoad, observe};
 use plan::session::{self, StopFlag, VERSION};
-use record::{Bytes, Diagnosis, EngineName, Nanos, Observation, ObservedDevice, Replay, counted};
+use record::{
+    Bytes, Diagnosis, EngineName, Nanos, Observation, ObservedDevice, Replay, counted, shell_word,
+};
 use simdisk::SimSpec;
 use std::path::PathBuf;
 use workload::replay;
@@ -39,6 +41,7 @@ const AREA: Bytes = Bytes(2 << 30);
     halfpower diagnose                      all disks, watched for 30 s\n  \
     halfpower diagnose /srv/db --for 5m     the disks below a directory\n  \
     halfpower diagnose night.json           a file from iostat, sar or others\n  \
+    halfpower diagnose night.json sda       one disk of that file\n  \
     iostat -x 1 60 | halfpower diagnose -   the output of another tool\n  \
     halfpower diagnose last --for-ticket    the newest recording, as a ticket",
     after_long_help = "Examples:\n  \
@@ -65,7 +68,8 @@ const AREA: Bytes = Bytes(2 << 30);
 )]
 pub(crate) struct DiagnoseArgs {
     /// Devices or directories to watch; a saved observation (its id, the beginning of the id, or
-    /// last); recording files of one machine; or sim:NAME [default: all disks].
+    /// last) or recording files of one machine, which can be followed by names of disks in them; or
+    /// sim:NAME [default: all disks].
     #[arg(value_name = "SOURCE")]
     pub(crate) sources: Vec<String>,
     /// Profile to compare with: an id, its beginning or end, or last [default: the saved profile
@@ -124,9 +128,17 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let mut store = arguments.save.store()?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
-    let from_files = !simulated && recordings::are_files(&arguments.sources)?;
+    let (sources, named) = match simulated {
+        true => (arguments.sources.clone(), Vec::new()),
+        false => recordings::with_devices(&arguments.sources)?,
+    };
+    let from_files = !simulated && recordings::are_files(&sources)?;
+    let asked = (sources.as_slice(), arguments);
     let (mut observations, interrupted, fresh) =
-        observations(arguments, simulated, store.is_some(), &profiles, stop)?;
+        observations(asked, simulated, store.is_some(), &profiles, stop)?;
+    recordings::check_devices(&named, &observations)?;
+    let is_named = |device: &ObservedDevice| named.contains(&device.name);
+    observations.retain(|one| named.is_empty() || one.devices.iter().any(is_named));
     let past = past::of(&observations, &profiles, &arguments.save.keeping, fresh && !simulated);
     let profiles = profiles.remembering(past);
     if let Some(recorded) = &arguments.recorded {
@@ -137,7 +149,10 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
     // One at a time: an observation and its diagnosis may each need as much memory as a recording.
     for observation in observations {
-        let diagnosis = profiles.diagnose(&observation, VERSION, moments_most);
+        let mut diagnosis = profiles.diagnose(&observation, VERSION, moments_most);
+        if !named.is_empty() {
+            diagnosis.keep_only(&named);
+        }
         // A live recording is already saved. Otherwise its memory is freed here.
         let to_save = (simulated || from_files).then_some(observation);
         if let Some(open) = &mut store
@@ -156,7 +171,9 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
         diagnoses.push(diagnosis);
     }
     let story = |one: &Diagnosis| {
-        let recording = recordings::named_again(&arguments.sources, &one.observation_id);
+        let recording = recordings::named_again(&sources, &one.observation_id);
+        let devices = named.iter().map(|name| format!(" {}", shell_word(name)));
+        let recording = recording.map(|words| words + &devices.collect::<String>());
         let story = report::diagnosis_of(one, recording.as_deref());
         let unknown = if fresh { &*one.observation_id } else { "" };
         if store.is_some() { story } else { story.unsaved(unknown) }
@@ -197,7 +214,7 @@ fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Res
 
 /// The observations to diagnose, whether the user ended the recording early, and whether it was made now.
 fn observations(
-    arguments: &DiagnoseArgs,
+    (sources, arguments): (&[String], &DiagnoseArgs),
     simulated: bool,
     saves: bool,
     profiles: &ProfileSet,
@@ -210,7 +227,7 @@ fn observations(
     }
     if simulated {
         arguments.sampling.check_length(arguments.length)?;
-        let [source] = arguments.sources.as_slice() else {
+        let [source] = sources else {
             return Err(usage(
                 "a simulated device cannot be combined with other sources; name only the device",
             ));
@@ -218,12 +235,12 @@ fn observations(
         return Ok((vec![simulate(source, arguments, stop)?], false, true));
     }
     let form = (&arguments.form, arguments.sampling.named_interval());
-    let recorded = recordings::named(&arguments.sources, &arguments.save.keeping, form)?;
+    let recorded = recordings::named(sources, &arguments.save.keeping, form)?;
     if let Some(observations) = recorded {
         return Ok((observations, false, false));
     }
     arguments.sampling.check_length(arguments.length)?;
-    let source = arguments.sampling.source(&arguments.sources, false)?;
+    let source = arguments.sampling.source(sources, false)?;
     let here = arguments.sampling.roots() == Roots::default();
     let probed =
         if here && !arguments.no_probe { unprofiled(&source, profiles) } else { Vec::new() };

@@ -20,8 +20,9 @@ const HISTORIES: [&str; 2] = ["/var/log/sysstat", "/var/log/sa"];
 /// A day of a thousand disks, as JSON.
 const DAY_BYTES_MAX: u64 = 64 << 20;
 
-/// Recordings older than the observations, of devices without a profile, latest first. `on_this_machine`
-/// includes sysstat's history.
+/// Recordings at least 12 hours older than the observations, of devices without a profile, latest first.
+/// `on_this_machine` includes sysstat's history; the diagnosis ignores its newer intervals. An observation of
+/// unknown time has no past.
 pub(crate) fn of(
     observations: &[Observation],
     profiles: &ProfileSet,
@@ -34,8 +35,8 @@ pub(crate) fn of(
     if without.is_empty() {
         return Vec::new();
     }
-    let before = observations.iter().filter_map(|one| one.time.as_deref()).min();
-    let mut past = saved(&without, before, keeping).unwrap_or_else(|error| {
+    let Some(until) = diagnose::past_until(observations) else { return Vec::new() };
+    let mut past = saved(&without, &until, keeping).unwrap_or_else(|error| {
         output::remark(&format!("earlier recordings are not used: {error}"));
         Vec::new()
     });
@@ -48,7 +49,7 @@ pub(crate) fn of(
 
 fn saved(
     devices: &[&ObservedDevice],
-    before: Option<&str>,
+    until: &str,
     keeping: &StoreArgs,
 ) -> Result<Vec<Observation>, StoreError> {
     let store = match keeping.existing() {
@@ -62,7 +63,7 @@ fn saved(
             by_serial || one.name == other.name
         })
     };
-    store.recordings_of(is_one, before, (RECORDINGS, RECORDINGS_BYTES_MAX))
+    store.recordings_of(is_one, until, (RECORDINGS, RECORDINGS_BYTES_MAX))
 }
 
 /// The files of the latest days.

@@ -14,6 +14,7 @@ use host::kernel;
 use host::target;
 use import::{Format, Options, parse_moment, parse_utc_offset};
 use record::{DocumentKind, Nanos, Observation, SavedDocument, quoted, shell_word};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{LAST, Store, StoreError};
@@ -91,6 +92,33 @@ enum Named {
     Device,
 }
 
+/// Separates recordings from the names of devices in them. Words that only name devices stay together: they are
+/// devices to watch.
+pub(crate) fn with_devices(words: &[String]) -> anyhow::Result<(Vec<String>, Vec<String>)> {
+    let kinds = words.iter().map(|word| kind(word)).collect::<Result<Vec<_>, _>>()?;
+    if kinds.iter().all(|kind| *kind == Named::Device) {
+        return Ok((words.to_vec(), Vec::new()));
+    }
+    let of = |wanted: bool| {
+        let both = words.iter().zip(&kinds);
+        both.filter(move |(_, kind)| (**kind == Named::Device) == wanted).map(|(word, _)| word)
+    };
+    let name = |word: &String| word.strip_prefix("/dev/").unwrap_or(word).to_owned();
+    Ok((of(false).cloned().collect(), of(true).map(name).collect()))
+}
+
+/// Refuses names of devices that are not in the recordings.
+pub(crate) fn check_devices(names: &[String], within: &[Observation]) -> anyhow::Result<()> {
+    let devices = || within.iter().flat_map(|one| &one.devices);
+    let whole = || devices().filter(|it| it.partition_of.is_none() && it.built_of.is_empty());
+    let Some(unknown) = names.iter().find(|name| whole().all(|it| it.name != **name)) else {
+        return Ok(());
+    };
+    let known: BTreeSet<&str> = whole().map(|device| device.name.as_str()).collect();
+    let known = known.into_iter().collect::<Vec<_>>().join(", ");
+    Err(usage(format!("the recording has no disk {unknown}; its disks are {known}")))
+}
+
 /// The recordings that these words name; `None` if they name devices. `interval` is the user's interval
 /// length, for a file without times.
 pub(crate) fn named(
@@ -115,7 +143,8 @@ pub(crate) fn named(
         }
         [id] => Ok(Some(vec![saved(id, &keeping.existing()?)?])),
         _ => Err(usage(format!(
-            "{} cannot be combined: name files of one machine, one saved observation, or devices",
+            "{} cannot be combined: name files of one machine or one saved observation, each with \
+             devices in it, or devices to watch",
             words.join(", ")
         ))),
     }

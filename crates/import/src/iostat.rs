@@ -104,13 +104,9 @@ fn spans(run: &Run, builder: &mut ObservationBuilder, options: &Options) -> Vec<
         let implied = implied.unwrap_or(ASSUMED_NS);
         return spans_between(&times, &cuts, Some(implied), &mut builder.counts);
     }
-    // Reports without times follow each other from the date on.
-    let midnight = run.date.as_ref().and_then(|date| Stamp::parse(&format!("{date} 00:00:00")));
-    let begin = match midnight {
-        Some(midnight) => builder.times(&[Some(midnight)], options.clock(), false)[0],
-        None => None,
-    };
-    let begin = builder.following(begin.unwrap_or(0));
+    // Reports without times follow each other. A date without a time of day is no time: midnight would be
+    // invented.
+    let begin = builder.end();
     let length = match (given, run.interval) {
         (Some(length), _) => {
             builder.lengths_given = true;

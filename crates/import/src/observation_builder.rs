@@ -214,10 +214,10 @@ impl ObservationBuilder {
         Ok(observation)
     }
 
-    /// Start of a run without times that would begin at `begin`: after all previous intervals.
-    pub(crate) fn following(&self, begin: i128) -> i128 {
+    /// The end of all intervals so far, where a run without times begins; 0 if there are none.
+    pub(crate) fn end(&self) -> i128 {
         let ends = self.intervals.iter().map(|it| i128::from(it.begin_ns + it.duration_ns));
-        ends.fold(begin, i128::max)
+        ends.max().unwrap_or(0)
     }
 
     /// The assumptions about times, and how to avoid them.
@@ -281,7 +281,8 @@ impl ObservationBuilder {
             ),
             (
                 self.begin_assumed,
-                "the time of day is unknown; intervals are counted from the date, or from 1970",
+                "the date or the time of day is unknown; intervals are counted from the start of \
+                 the recording",
                 "",
             ),
             (

@@ -74,7 +74,7 @@ fn cell(area: &dyn Fn(&Trial) -> f64, visits: &[&Trial], target_rel: f64) -> Opt
     let latency_ns = ratio_over_visits(&latencies, &requests, latency_interval(visits[0]));
     let busy = busy(visits, within_rel);
     let floor = counting_error(visits);
-    let rate = |value| over_visits(&per_visit(value), within_rel).at_least(floor);
+    let rate = |value| over_visits(&per_visit(value), within_rel).positive().at_least(floor);
     let iops = rate(|visit| visit.iops);
     let mixed = last.workload.only_op().is_none();
     let reads = visits.iter().filter_map(|trial| trial.result.read.as_ref());
@@ -138,7 +138,7 @@ fn ratio_over_visits(values: &[f64], requests: &[f64], within_rel: Option<f64>) 
         .zip(requests)
         .map(|(value, weight)| ratio + weight / mean_requests * (value - ratio))
         .collect();
-    over_visits(&linearised, within_rel)
+    over_visits(&linearised, within_rel).positive()
 }
 
 /// A window cuts off part of a request, so each visit's count has an error of one request. This matters if

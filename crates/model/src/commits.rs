@@ -53,12 +53,10 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
         bytes: first.workload.max_bs(),
         flush: first.workload.flush?.kind,
         trial_ids: visits.iter().map(|trial| trial.id.clone()).collect(),
-        commits_per_s: positive(&over_visits(&rates, within(|flush| flush.iops_ci95_rel))),
-        flush_ns: positive(&over_visits(
-            &times,
-            within(|flush| flush.latency_ns.as_ref()?.mean_ci95_rel),
-        )),
-        write_ns: positive(&over_visits(&writes, None)),
+        commits_per_s: over_visits(&rates, within(|flush| flush.iops_ci95_rel)).positive(),
+        flush_ns: over_visits(&times, within(|flush| flush.latency_ns.as_ref()?.mean_ci95_rel))
+            .positive(),
+        write_ns: over_visits(&writes, None).positive(),
         flush_p99_ns: p99(&histogram, &flushes),
         histogram,
     })
@@ -97,13 +95,6 @@ pub(crate) fn growing(new: &CommitPoint, old: &CommitPoint, record_bytes: f64) -
 
 /// Number of flushes in a weighted sum of two histograms, so that shares are whole numbers.
 const WEIGHT: f64 = 1e9;
-
-/// The estimate with the interval of its logarithm, to first order. Rates and times are positive, but the
-/// plain interval of three widely spread visits would extend below zero.
-fn positive(estimate: &Estimate) -> Estimate {
-    let Estimate { value, se, n, .. } = *estimate;
-    Estimate { se, n, ..Estimate::within_ratio(value, estimate.relative_half_width()) }
-}
 
 fn flushes<'a>(visits: &'a [&Trial]) -> impl Iterator<Item = &'a DirectionResult> {
     visits.iter().filter_map(|trial| trial.result.flush.as_ref())

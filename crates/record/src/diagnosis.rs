@@ -11,7 +11,7 @@ use crate::schema::word;
 use crate::{
     Calibrated, CauseCode, ComparedCondition, Confidence, DeviceFacts, Doubt, EpisodeLoad,
     Estimate, Evidence, FactNotRead, Finding, IoGroup, LayerKind, Measured, Misleading, Note,
-    Numbers, OpKind, PathMap, Remedy, Tail, UtilizationLaw,
+    Numbers, OpKind, PathLayer, PathMap, Remedy, Tail, UtilizationLaw, counted, hex_digest,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -514,4 +514,18 @@ pub struct Diagnosis {
     pub left_out: Vec<String>,
     /// Findings on the observation: missing figures, counter resets, damaged lines.
     pub findings: Vec<Finding>,
+}
+
+impl Diagnosis {
+    /// Keeps only these devices, as if only they had been observed. Others were peers.
+    pub fn keep_only(&mut self, names: &[String]) {
+        let before = self.devices.len();
+        self.devices.retain(|device| names.contains(&device.device));
+        let on_layer = |layer: &PathLayer| layer.devices.iter().any(|name| names.contains(name));
+        self.paths.retain(|path| path.layers.iter().any(on_layer));
+        let others = before - self.devices.len();
+        let counted = counted(others as f64, "other device");
+        self.left_out.extend((others > 0).then(|| format!("{counted} of the recording")));
+        self.id = hex_digest(&format!("{} of {}", self.id, names.join(" ")));
+    }
 }

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// to each side (Abramowitz and Stegun 1964, table 26.5). Two decimals, as in textbooks.
 pub const NORMAL_95: f64 = 1.96;
 
+/// Relative standard error above which a positive quantity gets the interval of its logarithm.
+const PLAIN_SE_REL: f64 = 1.0 / 3.0;
+
 /// A point estimate with its 95 % confidence interval, in the unit that the enclosing key states.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
@@ -59,6 +62,24 @@ impl Estimate {
         let value = libm::exp(log.value);
         let (low, high) = (libm::exp(log.low), libm::exp(log.high));
         Self { value, low, high, se: value * log.se, n: log.n }
+    }
+
+    /// The same estimate of a positive quantity, such as a latency or a rate. If its standard error exceeds a
+    /// third of the value, it gets the interval of its logarithm, to first order: the plain interval of a few
+    /// widely spread visits would reach zero.
+    #[must_use]
+    pub fn positive(&self) -> Self {
+        if self.value <= 0.0 || self.relative_se() <= PLAIN_SE_REL {
+            return *self;
+        }
+        let ratio = Self::within_ratio(self.value, NORMAL_95 * self.relative_se());
+        Self { se: self.se, n: self.n, ..ratio }
+    }
+
+    /// The same estimate of a quantity that is never negative but may be zero, such as an additional latency.
+    #[must_use]
+    pub fn not_negative(&self) -> Self {
+        Self { low: self.low.max(0.0), ..*self }
     }
 
     /// Half of the interval's width.

@@ -416,3 +416,11 @@ pub struct Observation {
     /// Figures that the source lacks and the conclusions lost with them, damaged lines, counter resets.
     pub findings: Vec<Finding>,
 }
+
+impl Observation {
+    /// When the first interval began; `None` without intervals.
+    #[must_use]
+    pub fn first_ns(&self) -> Option<u64> {
+        self.intervals.iter().map(|interval| interval.begin_ns).min()
+    }
+}

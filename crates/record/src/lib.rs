@@ -128,7 +128,7 @@ pub use profile::{
     PROFILE_SCHEMA, Profile, RateStep, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
     StepCause, Sustained,
 };
-pub use quantity::{QUANTITIES, Quantity, Unit, quantity};
+pub use quantity::{QUANTITIES, Quantity, Unit, format_with_unit, quantity};
 pub use quoted::quoted;
 pub use raid::{
     ArrayResult, LegCheck, LoadFigures, RaidLevel, RebuildPace, RebuildResult, Redundancy,

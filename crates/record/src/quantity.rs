@@ -72,6 +72,23 @@ impl Unit {
     }
 }
 
+/// A number with its unit as documents name it (`ns`, `B`, `share`), in the unit's own format if there is one.
+#[must_use]
+pub fn format_with_unit(value: f64, unit: &str) -> String {
+    match unit {
+        "ns" => format_nanos(value),
+        "us" | "µs" => format_nanos(value * 1e3),
+        "ms" => format_nanos(value * 1e6),
+        "s" => format_nanos(value * 1e9),
+        "bytes" | "B" => Unit::Bytes.format(value),
+        "bytes/s" | "B/s" | "bytes_per_s" => format_rate(value),
+        "IOPS" => format_iops(value),
+        "share" => format_share(value),
+        "" => format_count(value),
+        unit => format!("{} {unit}", format_count(value)),
+    }
+}
+
 /// A reported quantity.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {

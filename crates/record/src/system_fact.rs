@@ -6,6 +6,7 @@
 //! each fact in [`DeviceFacts`](crate::DeviceFacts), which every new check would have to extend. Facts that
 //! are already there are not repeated here.
 
+use crate::format_with_unit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -123,13 +124,15 @@ impl SystemFact {
         }
     }
 
-    /// The values in print: `link speed 1.5 Gb/s, limit 6 Gb/s`, and the number of further ones.
+    /// The values in print: `link speed 1.50 Gb/s, limit 6 Gb/s`, and the number of further ones.
     #[must_use]
     pub fn values_text(&self) -> String {
         let each = self.values.iter().take(SHOWN_MAX).map(|one| match &one.value {
             FactData::Text(text) => format!("{} {text}", one.name),
             FactData::Number(number) if one.unit.is_empty() => format!("{} {number}", one.name),
-            FactData::Number(number) => format!("{} {number} {}", one.name, one.unit),
+            FactData::Number(number) => {
+                format!("{} {}", one.name, format_with_unit(*number, &one.unit))
+            }
         });
         let more = self.values.len().saturating_sub(SHOWN_MAX);
         let more = (more > 0).then(|| format!("{more} more"));
@@ -193,6 +196,9 @@ mod tests {
         assert!(read.facts[0].moved());
         assert_eq!(read.facts[0].rise("other"), None);
         assert_eq!(read.facts[0].values_text(), "errors 7");
+        (read.facts[0].values[0].value, read.facts[0].values[0].unit) =
+            (FactData::Number(1_853_000.0), "ns".to_owned());
+        assert_eq!(read.facts[0].values_text(), "errors 1.85 ms");
     }
 
     #[test]

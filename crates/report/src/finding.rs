@@ -5,9 +5,8 @@
 //! hurry looks for arrows. At most two of the numbers are printed, and none that the claim already
 //! states: the document has all of them.
 
-use crate::number;
 use crate::story::{bracketed, doubt, joined};
-use record::{Evidence, Finding};
+use record::{Evidence, Finding, format_with_unit};
 
 const NUMBERS: usize = 2;
 
@@ -44,18 +43,8 @@ fn states(claim: &str, evidence: &Evidence) -> bool {
 
 /// A number with its unit, in the unit's own format if there is one.
 pub(crate) fn number_text(evidence: &Evidence) -> String {
-    let value = evidence.value;
-    match evidence.unit.as_str() {
-        "ns" => number::time(value),
-        "us" | "µs" => number::time(value * 1e3),
-        "ms" => number::time(value * 1e6),
-        "s" => number::time(value * 1e9),
-        "bytes" | "B" => number::size(value),
-        "bytes/s" | "B/s" | "bytes_per_s" => number::rate(value),
-        "IOPS" => number::per_second(value),
-        "share" => number::percent(value),
-        "" if value > 0.0 && value < 0.0005 => "<0.001".to_owned(),
-        "" => number::count(value),
-        unit => format!("{} {unit}", number::count(value)),
+    match (evidence.value, evidence.unit.as_str()) {
+        (value, "") if value > 0.0 && value < 0.0005 => "<0.001".to_owned(),
+        (value, unit) => format_with_unit(value, unit),
     }
 }

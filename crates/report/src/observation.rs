@@ -12,7 +12,7 @@ use crate::page::Tone;
 use crate::plots::thinned;
 use crate::story::{Cell, Story, capital, named};
 use crate::traced::traced;
-use record::{Figure, Interval, Observation, ObservedDevice, Unit};
+use record::{DATES_FROM_NS, Figure, Interval, Observation, ObservedDevice, Unit};
 use stats::{Ordered, weighted_mean};
 
 /// Largest number of devices in a plot: the busiest.
@@ -26,7 +26,7 @@ pub(crate) const IDLE_MAX: usize = 12;
 /// The story of an observation.
 #[must_use]
 pub fn observation(observation: &Observation) -> Story {
-    let begin = observation.intervals.iter().map(|i| i.begin_ns).min().unwrap_or(0);
+    let begin = observation.first_ns().unwrap_or(0);
     let host = observation.host.as_ref().map(|host| format!(" of {host}"));
     let subject = format!("{}{}", observation.source, host.unwrap_or_default());
     let mut story = Story::new("Observation", subject, observation.source == "simulated")
@@ -73,7 +73,7 @@ pub fn observation(observation: &Observation) -> Story {
 
 fn span(observation: &Observation) -> String {
     let intervals = &observation.intervals;
-    let begin = intervals.iter().map(|it| it.begin_ns).min().unwrap_or(0);
+    let begin = observation.first_ns().unwrap_or(0);
     let end = intervals.iter().map(|it| it.begin_ns.saturating_add(it.duration_ns)).max();
     let end = end.unwrap_or(begin);
     let lengths = || intervals.iter().map(|it| it.duration_ns);
@@ -84,12 +84,21 @@ fn span(observation: &Observation) -> String {
     of.extend((shortest < longest).then(|| format!(" to {}", duration(longest))));
     let (count, devices) = (intervals.len() as f64, observation.devices.len() as f64);
     let (count, devices) = (counted(count, "interval"), counted(devices, "device"));
-    let (from, to, length) = (moment(begin), moment(end), duration(end - begin));
-    format!("{from} to {to} UTC: {length}, {count} {of} over {devices}")
+    let (period, length) = (period(begin, end), duration(end - begin));
+    format!("{period}: {length}, {count} {of} over {devices}")
+}
+
+/// Begin and end of a period: in UTC, or after the start of a recording without dates.
+pub(crate) fn period(begin_ns: u64, end_ns: u64) -> String {
+    if begin_ns >= DATES_FROM_NS {
+        format!("{} to {} UTC", moment(begin_ns), moment(end_ns))
+    } else {
+        format!("{} to {} after the start", duration(begin_ns), duration(end_ns))
+    }
 }
 
 /// A time in UTC to the second.
-pub(crate) fn moment(ns: u64) -> String {
+fn moment(ns: u64) -> String {
     let time = jiff::Timestamp::from_nanosecond(ns.into()).unwrap_or_default();
     time.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }

@@ -113,6 +113,9 @@ fn times(ratio: &Estimate) -> String {
     format!("{ratio} times the latency")
 }
 
+/// An effect is called small if its interval ends within this factor of no effect.
+const NEAR: f64 = 1.25;
+
 /// The change with the largest effect, the first action, and the plots.
 fn answer(story: &mut Story, document: &WhatIf) {
     let before = document.before.as_ref();
@@ -129,9 +132,12 @@ fn answer(story: &mut Story, document: &WhatIf) {
                     format!("{name}: a request takes {after} instead of {now}, {}.", times(ratio))
                 }
                 (_, true) => {
-                    format!("Requests do not become faster: {name} gives {}.", times(ratio))
+                    format!("{name}: requests do not become faster, {}.", times(ratio))
                 }
-                _ => format!("No measurable difference: {name} gives {}.", times(ratio)),
+                _ if ratio.low < 1.0 / NEAR || ratio.high > NEAR => {
+                    format!("{name}: the effect is uncertain, {}.", times(ratio))
+                }
+                _ => format!("{name}: no measurable difference, {}.", times(ratio)),
             }
         }
     };

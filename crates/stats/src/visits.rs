@@ -27,7 +27,7 @@
 
 use crate::{all_finite, mean_and_variance, student_t_quantile};
 use libm::sqrt;
-use record::Estimate;
+use record::{Estimate, NORMAL_95};
 
 /// Visits before the first test of a cell's precision. Further tests are at each doubling.
 pub const MIN_VISITS: usize = 3;
@@ -77,7 +77,7 @@ pub fn visits_se(estimate: &Estimate) -> f64 {
     if estimate.n < 2 {
         return estimate.se;
     }
-    estimate.half_width() / student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(estimate.n) - 1.0)
+    NORMAL_95 * estimate.se / student_t_quantile(UPPER_THROUGH_LOOKS, f64::from(estimate.n) - 1.0)
 }
 
 /// The stopping rule: whether the half-width of [`visits_mean`] is at most `target_rel` (a share, above 0) of

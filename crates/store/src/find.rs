@@ -103,21 +103,21 @@ impl Store {
         Ok(found.into_iter().map(|(_, kept)| kept).collect())
     }
 
-    /// The latest recordings that contain a `wanted` device and began before a time (RFC 3339 in UTC;
-    /// `None` for no limit), latest first. Returns at most `most` recordings with at most `bytes_max` bytes
-    /// in the file. In memory they take about twenty times as much.
+    /// The latest recordings that contain a `wanted` device and began before a time (RFC 3339 in UTC), latest
+    /// first. Returns at most `most` recordings with at most `bytes_max` bytes in the file. In memory they take
+    /// about twenty times as much.
     ///
     /// # Errors
     /// If the file or one of the recordings cannot be read.
     pub fn recordings_of(
         &self,
         wanted: impl Fn(&ObservedDevice) -> bool,
-        before: Option<&str>,
+        before: &str,
         (most, bytes_max): (usize, i64),
     ) -> Result<Vec<Observation>, StoreError> {
         let sql = format!(
             "SELECT id, length(coalesce(columns, document)) FROM {} AND simulated = 0 \
-             AND (?1 IS NULL OR time < ?1) ORDER BY rowid DESC LIMIT {LOOKED_THROUGH}",
+             AND time < ?1 ORDER BY rowid DESC LIMIT {LOOKED_THROUGH}",
             place(Observation::KIND)
         );
         let rows: Vec<(String, i64)> =

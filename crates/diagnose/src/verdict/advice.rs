@@ -2,7 +2,8 @@
 //! is data, and [`model::whatif`] predicts the effect on the episode's load, as `halfpower predict` does.
 //!
 //! Order: fix the device, fix the load, reorder requests, buy; within each, by the share of the time per byte
-//! that it saves. Remedies for short-lived causes come last. (Rejected: order by gain alone. New disks would
+//! that it saves; a remedy with an unknown gain comes after those with a known one. Remedies for short-lived
+//! causes come last. (Rejected: order by gain alone. New disks would
 //! almost always come first, because near saturation almost every change gains a lot.)
 
 use super::facts::Judged;
@@ -22,6 +23,9 @@ const GAIN_MIN: f64 = 0.05;
 /// the profile's maximum is below the present rate.
 const KEEPS_RATE: f64 = 0.75;
 const BELOW_PRESENT: &str = "the profile predicts less than the present rate for this mix";
+/// Width of an interval, as a multiple of its value, above which a prediction supports no gain.
+const WIDEST: f64 = 10.0;
+const TOO_WIDE: &str = "the error is too large";
 const NO_PROFILE: &str = "no profile fits this load";
 
 /// A remedy with its sort keys.
@@ -131,6 +135,16 @@ impl Case<'_> {
             // The depth was chosen to keep the rate.
             true if row.strategy == Strategy::ShallowerQueue => return None,
             true => (Measured::not(BELOW_PRESENT), None),
+            false => (effect, gain),
+        };
+        let vague = |effect: &Effect| {
+            let changed = if row.by_rate { &effect.iops_after } else { &effect.latency_after_ns };
+            changed.relative_half_width() > WIDEST / 2.0
+        };
+        // A change without a gain is not listed, however wide its interval is.
+        let gains = gain.is_some_and(|gain| gain >= GAIN_MIN);
+        let (effect, gain) = match gains && effect.value().is_some_and(vague) {
+            true => (Measured::not(TOO_WIDE), None),
             false => (effect, gain),
         };
         let [mut assumes, mut cost, mut how_to_check] = row.words.map(str::to_owned);

@@ -380,7 +380,7 @@ impl FittedProfile {
             _ => None,
         });
         let value = (longer.value - known.map_or(0.0, |known| known.value)).max(0.0);
-        Some(Estimate::symmetric(value, longer.half_width(), longer.n))
+        Some(Estimate::symmetric(value, longer.half_width(), longer.n).not_negative())
     }
 
     /// The factor by which Poisson arrivals take longer than the curve at their mean concurrency while busy.

@@ -10,13 +10,16 @@ use super::classes::Class;
 use super::interval_totals::IntervalTotals;
 use super::matching::same_size;
 use super::own::Served;
-use record::{Interval, Observation, ObservedDevice, Rung};
+use record::{DATES_FROM_NS, Interval, Observation, ObservedDevice, Rung};
 use stats::median;
 use std::cell::OnceCell;
 
 /// Fewest intervals of the past, and fewest peers.
 const PAST_MIN: usize = 5;
 const PEERS_MIN: usize = 2;
+/// Minimum age of the past. The fault that is diagnosed may have lasted for hours: it must not become its own
+/// baseline.
+pub(crate) const PAST_AGE_MIN_NS: u64 = 12 * 3_600 * 1_000_000_000;
 /// The most intervals of the past that are used.
 const PAST_MAX: usize = 20_000;
 /// Variation from day to day, and between similar devices: standard deviations of the logarithm.
@@ -117,11 +120,14 @@ impl<'a> Ladder<'a> {
 
     fn before(&self, device: &ObservedDevice, present: &IntervalTotals) -> Option<Prior> {
         let mut all: Vec<IntervalTotals> = Vec::new();
+        let dated = self.observation.first_ns().filter(|ns| *ns >= DATES_FROM_NS);
+        let until_ns = dated.map_or(u64::MAX, |ns| ns - PAST_AGE_MIN_NS);
+        let is_old = |it: &Interval| it.begin_ns.saturating_add(it.duration_ns) <= until_ns;
         for one in self.past.iter().filter(|one| one.id != self.observation.id) {
             // Two recordings without a host may be of two machines.
             let on_host = one.host.is_some() && one.host == self.observation.host;
             let same = one.devices.iter().find(|it| is_same_device(device, it, on_host));
-            all.extend(same.into_iter().flat_map(|same| of_device(one, same)));
+            all.extend(same.into_iter().flat_map(|same| of_device(one, same, is_old)));
             if all.len() > PAST_MAX {
                 break;
             }
@@ -142,7 +148,7 @@ impl<'a> Ladder<'a> {
         let peers = all.filter(|(it, _)| is_peer(device, it));
         let served = peers.filter_map(|(peer, served)| {
             let served = served.get_or_init(|| {
-                let whole = of_device(self.observation, peer);
+                let whole = of_device(self.observation, peer, |_| true);
                 Served::seen(&whole, &Class::of(peer), peer.busy_doubt.is_none())
             });
             served.as_ref().filter(|served| same_kind(&served.of, present))
@@ -163,8 +169,13 @@ impl<'a> Ladder<'a> {
     }
 }
 
-fn of_device(observation: &Observation, device: &ObservedDevice) -> Vec<IntervalTotals> {
-    let of = |it: &&Interval| it.device == device.name && it.duration_ns > 0;
+/// The intervals of a device that are `wanted`.
+fn of_device(
+    observation: &Observation,
+    device: &ObservedDevice,
+    wanted: impl Fn(&Interval) -> bool,
+) -> Vec<IntervalTotals> {
+    let of = |it: &&Interval| it.device == device.name && it.duration_ns > 0 && wanted(it);
     observation.intervals.iter().filter(of).map(IntervalTotals::of).collect()
 }
 

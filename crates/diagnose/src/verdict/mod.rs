@@ -71,7 +71,7 @@ pub use profile_set::ProfileSet;
 
 use elsewhere::Elsewhere;
 use facts::{Judged, SLOW_FROM, Segment};
-use ladder::Ladder;
+use ladder::{Ladder, PAST_AGE_MIN_NS};
 use record::{
     DATES_FROM_NS, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Observation, ObservedDevice,
     hex_digest,
@@ -166,9 +166,20 @@ pub fn diagnose<'p>(
 
 /// When the first interval began; `None` if the recording has no dates.
 fn first_date(observation: &Observation) -> Option<String> {
-    let begin_ns = observation.intervals.iter().map(|interval| interval.begin_ns).min()?;
-    let dated = Some(begin_ns).filter(|ns| *ns >= DATES_FROM_NS)?;
+    let dated = observation.first_ns().filter(|ns| *ns >= DATES_FROM_NS)?;
     jiff::Timestamp::from_nanosecond(dated.into()).ok().map(|time| time.to_string())
+}
+
+/// When a recording must have begun, at the latest, to be from the past of all these observations: 12 hours
+/// before the first of them (RFC 3339 in UTC). `None` if their time is unknown.
+#[must_use]
+pub fn past_until(observations: &[Observation]) -> Option<String> {
+    let began = |one: &Observation| -> Option<jiff::Timestamp> {
+        first_date(one).or_else(|| one.time.clone())?.parse().ok()
+    };
+    let first = observations.iter().filter_map(began).min()?;
+    let until = first.as_nanosecond() - i128::from(PAST_AGE_MIN_NS);
+    jiff::Timestamp::from_nanosecond(until).ok().map(|time| time.to_string())
 }
 
 /// Judges each segment alone.

@@ -161,7 +161,7 @@ fn layers(
         (LayerKind::Scheduler, &[model::SCHEDULER], "requests delayed in favour of other groups"),
         (
             LayerKind::Queue,
-            &["kernel's queue", "largest request", "merging off", "read-ahead"],
+            &["kernel's queue", "largest request", "merging", "read-ahead"],
             "full tags, split requests",
         ),
         (

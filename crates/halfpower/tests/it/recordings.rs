@@ -154,7 +154,14 @@ fn files_of_one_machine_are_read_together_and_those_of_two_are_an_error() {
     assert!(ticket.contains("- `halfpower diagnose a.json b.json`"), "{ticket}");
     diagnose("a.json other.json").refuses(2, &["oak", "elm", "the same machine"]);
     diagnose("a.json sadf.csv").refuses(2, &["iostat -o JSON of oak", "sadf -d of birch"]);
-    diagnose("a.json sda").refuses(2, &["a.json, sda", "cannot be combined"]);
+    // A device of the recording can be selected by its name.
+    let selected = diagnose("a.json sda --json").expect(0).stdout;
+    let selected: Diagnosis = serde_json::from_str(&selected).unwrap();
+    let names: Vec<&str> = selected.devices.iter().map(|it| it.device.as_str()).collect();
+    assert_eq!((names, selected.left_out.len()), (vec!["sda"], 1), "{:?}", selected.left_out);
+    let ticket = diagnose("a.json /dev/sda --for-ticket").expect(0).stdout;
+    assert!(ticket.contains("- `halfpower diagnose a.json sda`"), "{ticket}");
+    diagnose("a.json sdq").refuses(2, &["no disk sdq", "dm-0, sda"]);
     diagnose("a.json none.json").refuses(2, &["none.json", "does not exist"]);
     let imported = halfpower_in(folder.path(), "record a.json b.json other.json --no-save --json");
     let text = imported.expect(0).stdout;

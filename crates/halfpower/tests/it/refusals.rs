@@ -383,4 +383,6 @@ fn a_test_file_that_would_crowd_out_others_is_refused_and_none_is_left() {
         halfpower_in(disk.path(), &format!("{verb} . --size 32m --no-save")).refuses(3, &message);
         assert_eq!(names(disk.path()), [""; 0]);
     }
+    // The size of all files of the check, and not that of the first one.
+    halfpower_in(disk.path(), "check . --no-save").refuses(3, &["256 MiB", "must stay free"]);
 }

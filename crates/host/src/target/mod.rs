@@ -44,4 +44,4 @@ pub use platform::files::{
 pub use platform::layout::layout;
 pub use platform::open::open_target;
 pub use rounding::{file_sizes, rounding_loss};
-pub use testfile::write_test_file;
+pub use testfile::{check_room, write_test_file};

@@ -18,8 +18,8 @@ use crate::target::platform::extents::extents;
 use crate::target::platform::files::{allocate, free_bytes, sync_data};
 use engine::{AlignedMemory, OwnedFile};
 use record::{
-    Bytes, CacheMode, FilesystemFacts, Severity, TargetKind, TestFile, Written, format_bytes,
-    quoted,
+    Bytes, CacheMode, FilesystemFacts, Severity, Target, TargetKind, TestFile, Written,
+    format_bytes, quoted,
 };
 use stats::SplitMix64;
 use std::io::{Error, ErrorKind};
@@ -63,6 +63,19 @@ fn check_margin(path: &Path, filesystem: &FilesystemFacts, size: Bytes) -> Resul
         ),
         remedy,
     })
+}
+
+/// Refuses the test files of a directory target, before any is written, if they would leave too little space.
+///
+/// # Errors
+/// [`TargetError::Refused`].
+pub fn check_room(target: &Target) -> Result<(), TargetError> {
+    match (target.kind, &target.filesystem) {
+        (TargetKind::Directory, Some(filesystem)) => {
+            check_margin(Path::new(&target.path), filesystem, target.size_bytes)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes the test file of a directory target in full and sets its facts.

@@ -122,6 +122,15 @@ fn one_latency_for_both_directions_is_kept_where_versions_before_10_have_no_othe
 }
 
 #[test]
+fn tables_without_times_of_day_do_not_begin_at_midnight() {
+    let read = plain("iostat-x-12.txt", Format::IostatText);
+    assert!(read.intervals[0].begin_ns < 60_000_000_000, "{:?}", read.intervals[0]);
+    let claim = &found(&read, FindingCode::TimesAssumed).unwrap().claim;
+    assert!(claim.contains("counted from the start of the recording"), "{claim}");
+    assert!(!claim.contains("UTC"), "{claim}");
+}
+
+#[test]
 fn the_length_of_intervals_comes_from_the_user_the_command_or_the_rates() {
     let table = |rows: &[&str]| {
         let header = "Device            r/s     w/s     rkB/s     wkB/s   rrqm/s   wrqm/s  %rrqm  %wrqm r_await w_await aqu-sz rareq-sz wareq-sz  svctm  %util";

@@ -136,7 +136,13 @@ impl Conditions {
         let number = |value: Option<u64>| value.map(|value| value.to_string());
         let size = |value: Option<u64>| value.map(format_bytes);
         self.add(SCHEDULER, device.scheduler.clone());
-        self.add("merging off", number(device.nomerges));
+        // The kernel's numbers mean how much of the merging is off.
+        let merging = device.nomerges.map(|off| match off {
+            0 => "on",
+            1 => "partly off",
+            _ => "off",
+        });
+        self.add("merging", merging.map(str::to_owned));
         self.add("write cache", device.write_cache.clone());
         self.add("firmware", device.firmware.clone());
         self.add("driver", device.driver.clone());

@@ -182,7 +182,8 @@ impl Predictor {
         let known = lightest.and_then(|rate| self.after_rest_ns(mix, 1e9 / rate));
         let known_ns = known.map_or(0.0, |known| known.value);
         let beyond = (longer.value - known_ns).max(0.0);
-        (beyond > 0.0).then(|| Estimate::symmetric(beyond, longer.half_width(), longer.n))
+        let around = || Estimate::symmetric(beyond, longer.half_width(), longer.n).not_negative();
+        (beyond > 0.0).then(around)
     }
 
     /// Expected difference to another run, as a logarithm. At a rate, the latency of a lone request varies

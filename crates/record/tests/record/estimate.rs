@@ -46,6 +46,19 @@ fn an_independent_error_widens_the_side_that_it_lies_on() {
 }
 
 #[test]
+fn a_positive_quantity_has_a_positive_interval() {
+    let precise = Estimate::from_se(100.0, 30.0, 3);
+    assert_eq!(precise.positive(), precise);
+    let wide = Estimate::from_se(100.0, 60.0, 3).positive();
+    assert!((wide.low * wide.high - 1e4).abs() < 1e-6 && wide.low > 30.0, "{wide:?}");
+    assert_eq!((wide.se, wide.n), (60.0, 3));
+    // An additional latency of unknown size does not make the whole shorter.
+    let more = Estimate::symmetric(10.0, 1_000.0, 1).not_negative();
+    let whole = Estimate::symmetric(100.0, 20.0, 4).plus(&more);
+    assert!(whole.low >= 80.0 && whole.high > 1_000.0, "{whole:?}");
+}
+
+#[test]
 fn a_rate_of_few_visits_that_differ_stays_above_zero() {
     let few = Estimate::symmetric(100.0, 400.0, 2).with_ratio_error(0.3);
     assert!(few.low > 0.0 && few.low < 20.0 && few.high > 500.0, "{few:?}");

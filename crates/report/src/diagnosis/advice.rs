@@ -3,11 +3,11 @@
 
 use super::told;
 use crate::number;
-use crate::observation::moment;
+use crate::observation::period;
 use crate::story::{Action, Story};
 use record::{
-    Cause, DATES_FROM_NS, Demand, DeviceDiagnosis, Effect, Episode, HypothesisName, Remedy, Rung,
-    Strategy, Verdict, drive_letter, is_of_windows,
+    Cause, Demand, DeviceDiagnosis, Effect, Episode, HypothesisName, Remedy, Rung, Strategy,
+    Verdict, drive_letter, is_of_windows,
 };
 
 /// Number of recommendations with all details; the others have only the action and its gain.
@@ -54,12 +54,7 @@ pub(super) fn answers(
 /// Begin and end of an episode.
 pub(super) fn span(main: &Episode) -> String {
     let end = main.begin_ns.saturating_add(main.duration_ns);
-    if main.begin_ns >= DATES_FROM_NS {
-        format!("{} to {} UTC", moment(main.begin_ns), moment(end))
-    } else {
-        let second = |ns: u64| number::duration(ns);
-        format!("{} to {} after the start", second(main.begin_ns), second(end))
-    }
+    period(main.begin_ns, end)
 }
 
 /// When the shown episode was, and how the device performed before it; `None` if it is the only one.

@@ -5,13 +5,17 @@ use super::advice::{in_short, of_another, span};
 use super::told;
 use crate::finding::number_text;
 use crate::number;
-use crate::story::{REPEAT, Section, Story, bracketed, prefix};
+use crate::story::{REPEAT, Section, Story, bracketed, joined, prefix};
 use crate::target::device_line;
-use record::{DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, is_of_windows, shell_word};
+use record::{
+    CauseCode, DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, is_of_windows, shell_word,
+};
 
 /// The source of counters read on the machine itself.
 const LIVE: &str = "live";
 const SECOND_NS: u64 = 1_000_000_000;
+/// Maximum number of groups of processes that a ticket names: the busiest.
+const WHO_MAX: usize = 3;
 
 /// The sections of a device. `subject` is its name if there are several.
 pub(super) fn handover(
@@ -76,6 +80,18 @@ fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
             main.numbers.iops.map_or_else(|| "an unknown rate".to_owned(), number::per_second)
         ),
     );
+    if main.causes.iter().any(|cause| cause.code == CauseCode::CgroupLimit) {
+        section.row(
+            "not included",
+            "the wait before the limit of the control group: the latency is that of the device",
+        );
+    }
+    let who = main.groups.iter().take(WHO_MAX);
+    let who = joined(who, "; ", |one| {
+        let figures = Some(one.figures(&main.groups)).filter(|text| !text.is_empty());
+        format!("{}{}", one.label(), bracketed(figures, ""))
+    });
+    section.row("who", who);
     match &main.calibrated {
         Some(split) => {
             let expected = number::with_interval(&split.expected_ns, number::time);

@@ -58,30 +58,23 @@ fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
     let visits = curve.map_or(0.0, |curve| curve.max_iops.relative_half_width());
     let busy = profile.findings.iter().find(|finding| BUSY.contains(&finding.code));
     let busy = busy.map_or(String::new(), |one| format!(" ([{}])", one.code.name()));
-    let percent = number::percent;
     let mut parts = vec![
         Part {
             kind: Kind::Level,
             half_width: level,
-            words: format!(
-                "the disk as a whole was up to {} faster or slower{busy}",
-                percent(level)
-            ),
+            words: format!("the disk as a whole was up to {}{busy}", other_speed(level)),
         },
         Part {
             kind: Kind::Files,
             half_width: files,
-            words: format!(
-                "files on this disk differ; another file may be {} faster or slower",
-                percent(files)
-            ),
+            words: format!("files on this disk differ; another file may be {}", other_speed(files)),
         },
         Part {
             kind: Kind::Visits,
             half_width: visits,
             words: format!(
                 "visits of the same load differ, so their mean is uncertain by {}",
-                percent(visits)
+                number::percent(visits)
             ),
         },
     ];
@@ -89,6 +82,15 @@ fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
     let most = parts[0].half_width;
     parts.retain(|part| part.half_width > 0.0 && part.half_width >= BESIDE * most);
     parts
+}
+
+/// How much faster or slower, from a half-width of the logarithm. Nothing is 186 % slower: from [`WIDE`] on, a
+/// factor is printed.
+fn other_speed(half_width: f64) -> String {
+    match half_width {
+        ..WIDE => format!("{} faster or slower", number::percent(half_width)),
+        _ => format!("{} times as fast or as slow", number::digits(half_width.exp())),
+    }
 }
 
 fn action(profile: &Profile, main: Option<Kind>) -> Action {

@@ -17,7 +17,7 @@ pub(super) const ROW: Check = Check {
 const WBT: &str = "write-back throttling";
 /// Kernel settings among the conditions of a profile.
 const SETTINGS: [&str; 6] =
-    ["scheduler", "kernel's queue", "read-ahead", LARGEST, "merging off", "kernel"];
+    ["scheduler", "kernel's queue", "read-ahead", LARGEST, "merging", "kernel"];
 const LARGEST: &str = "largest request";
 
 fn read(host: &Host<'_>, reader: &mut Reader<'_>) {

@@ -1,6 +1,6 @@
 //! Remedies for the device or a layer above it, and for arrays.
 
-use super::{Fixes, Row, row};
+use super::{Case, Fixes, Proposal, Row, row};
 use crate::verdict::judgement::RestsOn;
 use crate::words::{limit_values, percent};
 use record::{Cause, CauseCode, Change, OpKind, Strategy, format_bytes};
@@ -9,8 +9,13 @@ use record::{Cause, CauseCode, Change, OpKind, Strategy, format_bytes};
 const DIRTY_BYTES: u64 = 512 << 20;
 /// Share of limited requests from which a limit applies to the whole load.
 const ALL_LIMITED: f64 = 0.9;
+/// Words of the remedies that raise a limit.
+const BEHIND_LIMIT: &str =
+    "the profile was made behind the same limit, or programs outside the group use the disk";
+const MORE_THAN_LIMIT: &str = "programs need more than the limit allows";
+const ABOVE_OLD_LIMIT: &str = "watch the rate: it should rise above the old limit";
 
-pub(super) static ROWS: [Row; 14] = [
+pub(super) static ROWS: [Row; 15] = [
     row(
         Strategy::Restore,
         &[CauseCode::ServiceSlower, CauseCode::ReadsSlower],
@@ -134,62 +139,24 @@ pub(super) static ROWS: [Row; 14] = [
         })
     },
     Row {
-        unpredicted: "the profile was made behind the same limit, or programs outside the group \
-                      use the disk",
+        unpredicted: BEHIND_LIMIT,
         words: [
-            "programs need more than the limit allows",
-            "a larger or faster volume costs more",
-            "watch the rate: it should rise above the old limit",
+            MORE_THAN_LIMIT,
+            "other programs on the device get a smaller share of it",
+            ABOVE_OLD_LIMIT,
         ],
+        by_rate: true,
+        ..row(Strategy::RaiseCap, &[CauseCode::CgroupLimit], Fixes::Device, raise_cap)
+    },
+    Row {
+        unpredicted: BEHIND_LIMIT,
+        words: [MORE_THAN_LIMIT, "a larger or faster volume costs more", ABOVE_OLD_LIMIT],
         by_rate: true,
         ..row(
             Strategy::RaiseCap,
-            &[
-                CauseCode::CgroupLimit,
-                CauseCode::ProviderLimit,
-                CauseCode::WaitsAbove,
-                CauseCode::PinnedRate,
-            ],
+            &[CauseCode::ProviderLimit, CauseCode::WaitsAbove, CauseCode::PinnedRate],
             Fixes::Device,
-            |case| {
-                let action = match &case.judged.judgement.rests_on {
-                    RestsOn::Limits(limits) => {
-                        let (what, group) = (limit_values(limits), &limits.first()?.group);
-                        format!("Raise {what} of the control group {group:?}.")
-                    }
-                    RestsOn::VolumeLog => {
-                        let over = case.segment.around.over_limit?;
-                        format!(
-                            "Raise the provider's limit on the {} (another volume type, more \
-                             provisioned performance, a larger machine).",
-                            over.largest().0
-                        )
-                    }
-                    _ if case.segment.of_windows => {
-                        "Find the cap (provider's volume type, hypervisor) and raise it.".to_owned()
-                    }
-                    _ => "Find the cap (control group, provider's volume type, hypervisor) and \
-                          raise it."
-                        .to_owned(),
-                };
-                // A profile made behind the same limit does not show what lies beyond it. The
-                // effect on a load that belongs only partly to the group cannot be predicted.
-                let known = !case.segment.is_at_cap();
-                let beyond = known
-                    && match &case.judged.judgement.rests_on {
-                        RestsOn::Published => false,
-                        RestsOn::Limits(limits) => {
-                            let tally = &case.segment.tally;
-                            let is_limited =
-                                |op: &OpKind| limits.iter().any(|it| it.limited.op() == *op);
-                            let ops = [OpKind::Read, OpKind::Write].into_iter().filter(is_limited);
-                            let limited: f64 = ops.map(|op| tally.op(op).count()).sum();
-                            limited >= ALL_LIMITED * tally.all.count()
-                        }
-                        _ => true,
-                    };
-                Some((action, beyond.then_some(Change::Uncapped)))
-            },
+            raise_cap,
         )
     },
     Row {
@@ -293,3 +260,44 @@ pub(super) static ROWS: [Row; 14] = [
         })
     },
 ];
+
+/// Raises the limit that the verdict rests on.
+fn raise_cap(case: &Case<'_>) -> Option<Proposal> {
+    let action = match &case.judged.judgement.rests_on {
+        RestsOn::Limits(limits) => {
+            let (what, group) = (limit_values(limits), &limits.first()?.group);
+            format!("Raise {what} of the control group {group:?}.")
+        }
+        RestsOn::VolumeLog => {
+            let over = case.segment.around.over_limit?;
+            format!(
+                "Raise the provider's limit on the {} (another volume type, more \
+                 provisioned performance, a larger machine).",
+                over.largest().0
+            )
+        }
+        _ if case.segment.of_windows => {
+            "Find the cap (provider's volume type, hypervisor) and raise it.".to_owned()
+        }
+        _ => "Find the cap (control group, provider's volume type, hypervisor) and \
+              raise it."
+            .to_owned(),
+    };
+    // A profile made behind the same limit does not show what lies beyond it. The
+    // effect on a load that belongs only partly to the group cannot be predicted.
+    let known = !case.segment.is_at_cap();
+    let beyond = known
+        && match &case.judged.judgement.rests_on {
+            RestsOn::Published => false,
+            RestsOn::Limits(limits) => {
+                let tally = &case.segment.tally;
+                let is_limited =
+                    |op: &OpKind| limits.iter().any(|it| it.limited.op() == *op);
+                let ops = [OpKind::Read, OpKind::Write].into_iter().filter(is_limited);
+                let limited: f64 = ops.map(|op| tally.op(op).count()).sum();
+                limited >= ALL_LIMITED * tally.all.count()
+            }
+            _ => true,
+        };
+    Some((action, beyond.then_some(Change::Uncapped)))
+}

@@ -2,7 +2,7 @@
 //! model, from its own past, from its peers.
 
 use crate::diagnose::staged::{closed, diagnosed, longest, may_be, profiled, reads, seen};
-use diagnose::{DiagnoseOptions, FittedProfile, diagnose};
+use diagnose::{DiagnoseOptions, FittedProfile, diagnose, past_until};
 use record::{
     Bytes, Confidence, DeviceDiagnosis, DeviceFacts, LoneReads, Observation, Rung, Verdict,
 };
@@ -45,6 +45,25 @@ fn a_disk_that_was_quicker_under_the_same_load_is_slow_and_one_that_was_not_is_f
         let found = with_past(&today, past);
         assert!(longest(&found).verdict.is_fine(), "{:#?}", longest(&found));
     }
+}
+
+#[test]
+fn the_past_is_at_least_twelve_hours_old() {
+    let at = |mut observation: Observation, begin_ns: u64| {
+        observation.intervals.iter_mut().for_each(|it| it.begin_ns += begin_ns);
+        observation.contexts.iter_mut().for_each(|it| it.begin_ns += begin_ns);
+        observation
+    };
+    let (today_ns, hour_ns) = (1_767_225_600_000_000_000, 3_600_000_000_000);
+    let today = at(disk("sda", "4ms"), today_ns);
+    for (hours, found) in [(1, false), (11, false), (13, true)] {
+        let earlier = at(disk("sda", "1ms"), today_ns - hours * hour_ns);
+        let device = with_past(&today, vec![earlier]);
+        assert_eq!(rung(&device) == Rung::Past, found, "{hours} hours");
+    }
+    let until = past_until(std::slice::from_ref(&today));
+    assert_eq!(until.as_deref(), Some("2025-12-31T12:00:00Z"));
+    assert_eq!(past_until(&[disk("sda", "4ms")]), None);
 }
 
 /// A recording followed by another one of the same disk.

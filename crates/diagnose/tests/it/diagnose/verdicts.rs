@@ -135,6 +135,17 @@ fn the_advice_for_a_deep_queue_comes_true() {
 }
 
 #[test]
+fn an_interval_wider_than_ten_times_its_value_promises_no_gain() {
+    let mut vague = EIGHT_PROFILE.profile().clone();
+    vague.level_se_rel = Some(1.5);
+    let vague = FittedProfile::new(vague);
+    let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, 64)], false), Some(&vague));
+    let remedy = &found.advice[0];
+    assert_eq!(remedy.strategy, Strategy::ShallowerQueue, "{remedy:#?}");
+    assert_eq!((remedy.effect.reason(), remedy.gain), (Some("the error is too large"), None));
+}
+
+#[test]
 fn a_writer_that_fills_the_device_is_found_while_it_is_there() {
     let writer = load(20, 40, |spec| {
         spec.asked.read_percent = 0;
@@ -184,6 +195,7 @@ fn a_control_groups_limit_is_named_when_it_is_reached_and_not_below() {
     let episode = longest(&found);
     assert_eq!((episode.verdict, episode.confidence), (Verdict::Capped, Confidence::Certain));
     assert_eq!(first_advice(&found), Some(Strategy::RaiseCap));
+    assert!(found.advice[0].cost.contains("smaller share"), "{}", found.advice[0].cost);
     assert_eq!(longest(&limited(Some(600))).verdict, Verdict::NotTheDisk);
     assert_eq!(limited(Some(600)).advice, []);
 }

@@ -1,7 +1,7 @@
 //! Tests the page and the tickets of a diagnosis of one device and of several.
 
 use crate::report::common::{bare, diagnosis};
-use record::{Activity, Confidence, Diagnosis, Excluded, Verdict};
+use record::{Activity, CauseCode, Confidence, Diagnosis, Excluded, Verdict};
 use report::{Block, Extent, Style, Tone};
 
 #[test]
@@ -174,6 +174,16 @@ fn a_ticket_begins_with_the_claim_and_says_nothing_that_the_page_does_not() {
             assert!(said, "{}: {name}: {text}", section.title);
         }
     }
+}
+
+#[test]
+fn a_ticket_of_a_capped_group_says_which_wait_the_latency_excludes() {
+    let mut capped = diagnosis();
+    let ticket = |of: &Diagnosis| report::markdown(&report::tickets(&report::diagnosis(of)));
+    assert!(!ticket(&capped).contains("not included"), "{}", ticket(&capped));
+    capped.devices[1].episodes[0].causes[0].code = CauseCode::CgroupLimit;
+    let text = ticket(&capped);
+    assert!(text.contains("- not included: the wait before the limit"), "{text}");
 }
 
 #[test]

@@ -14,11 +14,15 @@ fn an_answer_opens_with_what_follows_from_it() {
     let mut worse = whatif();
     worse.cases[0].latency_ratio = Some(Estimate::within_ratio(1.4, 0.05));
     let worse = headline(SavedDocument::WhatIf(Box::new(worse)));
-    assert!(worse.starts_with("Requests do not become faster"), "{worse}");
+    assert!(worse.contains(": requests do not become faster, 1.40"), "{worse}");
     let mut open = whatif();
     open.cases[0].latency_ratio = Some(Estimate::within_ratio(0.98, 0.1));
     let open = headline(SavedDocument::WhatIf(Box::new(open)));
-    assert!(open.starts_with("No measurable difference"), "{open}");
+    assert!(open.contains(": no measurable difference, 0.98"), "{open}");
+    let mut unsure = whatif();
+    unsure.cases[0].latency_ratio = Some(Estimate::spanning(3.0, 0.99, 3.15, 3));
+    let unsure = headline(SavedDocument::WhatIf(Box::new(unsure)));
+    assert!(unsure.contains(": the effect is uncertain, 3.00 (0.99 to 3.15) times"), "{unsure}");
     let curve = &story(SavedDocument::Prediction(Box::new(prediction()))).charts[0];
     assert_eq!(curve.finding, "At QD 4 a request takes 4.00 ms; at 8 it takes 8.00 ms.");
     let settings = story(SavedDocument::Settings(Box::new(advice())));
