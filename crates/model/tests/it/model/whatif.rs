@@ -128,6 +128,21 @@ fn a_mirrored_write_waits_for_the_later_of_two() {
 }
 
 #[test]
+fn a_mirrored_write_takes_at_most_twice_as_long_however_much_the_times_vary() {
+    // One write in a hundred takes a thousand times as long.
+    let buckets = vec![(bucket_index(100_000) as u32, 990), (bucket_index(100_000_000) as u32, 10)];
+    let stalling = |depth| {
+        let plain = closed_cell(workload(OpKind::Write, Pattern::Random, 4096, depth), 900.0);
+        Cell { histogram: HistogramSnapshot { buckets: buckets.clone() }, ..plain }
+    };
+    let disk = Predictor::of_cells(&[1, 2, 4].map(stalling));
+    let change = Change::Array { disks: 2, raid: RaidLevel::Raid1, chunk_bytes: 64 << 10 };
+    let before = open(0.0, 50.0).state(&disk).unwrap().latency_ns.value;
+    let ratio = after(&open(0.0, 50.0), change, &disk).latency_ns.value / before;
+    assert!((1.5..=2.0).contains(&ratio), "{ratio}");
+}
+
+#[test]
 fn a_closed_loop_over_an_array_is_the_balanced_network() {
     let disk = servers(1, 1000.0);
     let change = Change::Array { disks: 4, raid: RaidLevel::Raid0, chunk_bytes: 64 << 10 };
