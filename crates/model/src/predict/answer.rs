@@ -148,7 +148,7 @@ impl Predictor {
         if !offered.is_open() || !self.trials.is_empty() || model != ModelName::MixCapacity {
             return None;
         }
-        let max_rel = self.max_rate(mix).map_or(1.0, |max| max.relative_half_width());
+        let max_rel = self.max_rate(mix).map_or(1.0, |max| libm::log(max.high / max.value));
         let rels = (self.alone_rel(mix), max_rel.max(LEAST_REL));
         let (least, most) = self.bounds(mix, means.rate_per_s, means.alone, rels)?;
         if self.capacity.limit(mix).is_some() {

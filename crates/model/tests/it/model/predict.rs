@@ -260,6 +260,24 @@ fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
     assert!((found.iops.value / 500.0 - 1.0).abs() < 0.01, "{found:?}");
 }
 
+/// Closed loops of eight servers of 1 ms, whose rates are only known to a factor of about two.
+fn unsure_servers() -> Predictor {
+    let unsure = |cell: Cell| Cell { iops: Estimate::within_ratio(cell.iops.value, 0.7), ..cell };
+    Predictor::of_cells(&servers(8).into_iter().map(unsure).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_rate_within_the_error_bar_of_the_maximum_has_no_latency() {
+    let (predictor, mix) = (unsure_servers(), reads(4096));
+    let max = predictor.max_rate(&mix).unwrap();
+    assert!(max.low > 1_000.0 && max.low < 6_000.0, "{max:?}");
+    let steady = |rate| {
+        predictor.steady(predictor.predict(&mix, Offered::PoissonPerS(rate)).unwrap()).map(|_| ())
+    };
+    assert_eq!(steady(0.99 * max.low), Ok(()));
+    assert!(matches!(steady(1.01 * max.low), Err(PredictError::NearMaximum { .. })));
+}
+
 #[test]
 fn the_highest_rate_that_keeps_a_mean_is_where_the_mean_is_that() {
     let predictor = Predictor::of_cells(&servers(1));
