@@ -5,7 +5,7 @@ use crate::commits::growing;
 use crate::{Sessions, group_commit};
 use record::{
     Estimate, LogKind, Mix, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA,
-    PredictedPoint, PredictionDocument, Profile, SheetPrediction, SinceProfile,
+    PredictedPoint, Prediction, PredictionDocument, Profile, SheetPrediction, SinceProfile,
 };
 
 /// The rate for a data sheet if the user names none, as a share of the largest.
@@ -144,7 +144,13 @@ impl PredictQuestion {
         });
         let answer = |&objective: &Objective| {
             let at = predictor.highest_rate(level, &self.mix, objective);
-            match at.and_then(|at| near(at.model, at.offered)) {
+            let with_rate = |at: Prediction| -> Result<Prediction, PredictError> {
+                let near = predictor.predict_near(level, ends, at.model, &self.mix, at.offered)?;
+                // An offered rate has no interval, the highest one has.
+                let iops = if at.offered.is_open() { at.iops } else { near.iops };
+                Ok(Prediction { iops, ..near })
+            };
+            match at.and_then(with_rate) {
                 Ok(at) => Ok(ObjectiveAnswer { objective, at: Some(at), not: None }),
                 // If only this objective was requested, the whole request fails.
                 Err(PredictError::NoPercentile) if self.offered.is_none() => {

@@ -286,10 +286,24 @@ fn the_highest_rate_that_keeps_a_mean_is_where_the_mean_is_that() {
         .unwrap();
     // M/D/1: 1 ms + 1 ms * rho / (2 (1 - rho)) is 2 ms at two thirds.
     assert!((found.iops.value - 667.0).abs() < 5.0, "{:?}", found.iops);
+    assert!(found.iops.low < 667.0 && found.iops.high > 667.0, "{:?}", found.iops);
     assert_eq!(
         predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::MeanNs(5e5)),
         Err(PredictError::OutOfReach)
     );
+}
+
+#[test]
+fn the_low_end_of_a_highest_rate_is_safe_although_the_rate_itself_is_beyond_the_sure_maximum() {
+    let (predictor, mix) = (unsure_servers(), reads(4096));
+    let most = Objective::MeanNs(1e8);
+    let found = predictor.highest_rate(DriftFactors::PROFILED, &mix, most).unwrap();
+    let max = predictor.max_rate(&mix).unwrap();
+    assert!(found.iops.value > max.low, "the expected latency decides: {:?}", found.iops);
+    assert!(found.iops.low <= max.low && found.iops.high > max.value, "{:?}", found.iops);
+    let safe = Offered::PoissonPerS(found.iops.low);
+    let safe = predictor.steady(predictor.predict(&mix, safe).unwrap()).unwrap();
+    assert!(safe.latency_ns.high <= 1e8, "{safe:?}");
 }
 
 #[test]
