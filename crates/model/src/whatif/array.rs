@@ -211,7 +211,10 @@ fn closed(
     let rate = through / pieces;
     let (_, rel) = disk.max(&parts.mix)?;
     let rate_rel = rel.hypot(SPREAD_ERROR);
-    Ok(Answer { scv: 1.0, rel, rate_rel, ..Answer::exact(depth * 1e9 / rate, rate) })
+    let each = (under_way / f64::from(array.disks)).max(1.0);
+    let Answer { own_rel, place, .. } = disk.ask(&parts.mix, Offered::Depth(each))?;
+    let exact = Answer::exact(depth * 1e9 / rate, rate);
+    Ok(Answer { scv: 1.0, rel, own_rel, place, rate_rel, ..exact })
 }
 
 /// Pieces per second of `disks` equal disks with `pieces` pieces in flight, assigned at random.
