@@ -3,7 +3,7 @@
 //! They are not cells of the device: the time of a flush also depends on the file system, and the writes
 //! before it end in the page cache. So nothing here enters curves, fits or predictions of requests.
 
-use crate::cells::counts;
+use crate::cells::{counts, ratio_over_visits};
 use record::{
     CommitPoint, DirectionResult, Estimate, HistogramSnapshot, LogKind, Measured, NORMAL_95, Trial,
     Workload,
@@ -38,9 +38,11 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
     let first = visits.first()?;
     let flushes: Vec<&DirectionResult> = flushes(visits).collect();
     let rates: Vec<f64> = flushes.iter().map(|flush| flush.iops).collect();
-    let times: Vec<f64> =
-        flushes.iter().filter_map(|it| Some(it.latency_ns.as_ref()?.mean)).collect();
-    let writes: Vec<f64> = visits.iter().filter_map(|trial| trial.latency_ns()).collect();
+    let times = flushes.iter().filter_map(|it| Some((it.latency_ns.as_ref()?.mean, it.ios as f64)));
+    let (times, flushed): (Vec<f64>, Vec<f64>) = times.unzip();
+    let writes =
+        visits.iter().filter_map(|trial| Some((trial.latency_ns()?, trial.completed() as f64)));
+    let (writes, written): (Vec<f64>, Vec<f64>) = writes.unzip();
     let merge = |sum: HistogramSnapshot, next: &&DirectionResult| sum.merged(&next.histogram);
     let histogram = flushes.iter().fold(HistogramSnapshot::default(), merge);
     if times.is_empty() || writes.is_empty() {
@@ -54,11 +56,12 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
         flush: first.workload.flush?.kind,
         trial_ids: visits.iter().map(|trial| trial.id.clone()).collect(),
         commits_per_s: positive(&over_visits(&rates, within(|flush| flush.iops_ci95_rel))),
-        flush_ns: positive(&over_visits(
+        flush_ns: positive(&ratio_over_visits(
             &times,
+            &flushed,
             within(|flush| flush.latency_ns.as_ref()?.mean_ci95_rel),
         )),
-        write_ns: positive(&over_visits(&writes, None)),
+        write_ns: positive(&ratio_over_visits(&writes, &written, None)),
         flush_p99_ns: p99(&histogram, &flushes),
         histogram,
     })

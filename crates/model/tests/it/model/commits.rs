@@ -103,6 +103,15 @@ fn visits_that_lie_far_apart_make_no_rate_below_zero() {
     assert!(rate.low > 0.0 && rate.low < 1000.0 && rate.high > 6000.0, "{rate:?}");
 }
 
+#[test]
+fn the_rate_times_the_time_of_a_flush_is_the_number_of_committers_however_the_visits_differ() {
+    let of = |rate: f64, times: &[(u64, u64)]| flushed(&committing(1, false), rate, times);
+    let visits = [of(2000.0, &[(500_000, 4000)]), of(100.0, &[(10_000_000, 200)])];
+    let point = model::commit_points(&visits).remove(0);
+    let committers = point.commits_per_s.value * point.flush_ns.value / 1e9;
+    assert!((committers - 1.0).abs() < 0.01, "{committers}: {point:?}");
+}
+
 /// One committer whose flush always takes a millisecond, without a write before it.
 fn millisecond() -> record::CommitPoint {
     let trial = flushed(&committing(1, false), 1000.0, &[(1_000_000, 1000)]);
