@@ -67,40 +67,6 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
     })
 }
 
-/// Block size of a file system. Smaller log records share a block.
-const BLOCK_BYTES: f64 = 4_096.0;
-
-/// Rate and flush time of one committer that appends records of `record_bytes` to a log. The first record
-/// of a block is flushed with a new block; later records rewrite it.
-pub(crate) fn growing(new: &CommitPoint, old: &CommitPoint, record_bytes: f64) -> CommitPoint {
-    let share = (record_bytes / BLOCK_BYTES).min(1.0);
-    let between = |of: fn(&CommitPoint) -> Estimate| {
-        let (new, old) = (of(new), of(old));
-        let mix = |end: fn(&Estimate) -> f64| share * end(&new) + (1.0 - share) * end(&old);
-        Estimate::spanning(
-            mix(|it| it.value),
-            mix(|it| it.low),
-            mix(|it| it.high),
-            new.n.min(old.n),
-        )
-    };
-    let times = |point: &CommitPoint, share: f64| {
-        let each = share * WEIGHT / point.histogram.count().max(1) as f64;
-        let scaled = |&(bucket, count): &(u32, u64)| (bucket, (count as f64 * each).round() as u64);
-        let buckets = point.histogram.buckets.iter().map(scaled);
-        HistogramSnapshot { buckets: buckets.filter(|(_, count)| *count > 0).collect() }
-    };
-    CommitPoint {
-        flush_ns: between(|point| point.flush_ns),
-        write_ns: between(|point| point.write_ns),
-        histogram: times(new, share).merged(&times(old, 1.0 - share)),
-        ..new.clone()
-    }
-}
-
-/// Number of flushes in a weighted sum of two histograms, so that shares are whole numbers.
-const WEIGHT: f64 = 1e9;
-
 /// The estimate with the interval of its logarithm, to first order. Rates and times are positive, but the
 /// plain interval of three widely spread visits would extend below zero.
 fn positive(estimate: &Estimate) -> Estimate {
