@@ -79,7 +79,7 @@ pub struct CommitVerdict {
     pub need: CommitNeed,
     /// The required value, in the unit of the need.
     pub limit: f64,
-    /// The measured value with one committer.
+    /// The measured value with one committer, with the interval for another run.
     pub measured: Measured<Estimate>,
     /// Whether the requirement is met: true if the whole interval meets it, false if none of it does. Null if
     /// the interval includes the limit, or nothing was measured.
