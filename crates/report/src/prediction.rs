@@ -270,12 +270,12 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
                 ),
                 _ => {
                     let safe = match at.iops.low > 0.0 {
-                        true => format!("up to {}", number::per_second(at.iops.low)),
-                        false => "at no rate".to_owned(),
+                        true => format!("safe up to {}", number::per_second(at.iops.low)),
+                        false => "no rate is safe".to_owned(),
                     };
                     format!(
-                        "met up to {}, {share} of the maximum; safe {safe}, where the whole \
-                         interval of the latency meets it",
+                        "met up to {}, {share} of the maximum; {safe} (safe: the whole interval of \
+                         the latency meets it)",
                         number::with_range(&at.iops, number::per_second)
                     )
                 }
