@@ -8,7 +8,7 @@
 //! heavy load. OpenShift requires the same 50 and 500 for writes of 8000 bytes with fdatasync.
 //! etcd's log is in files that it preallocates and never overwrites, so the blocks are new.
 
-use record::{CommitNeed, CommitVerdict, Commits, Estimate, LogKind, Measured};
+use record::{CommitNeed, CommitVerdict, Commits, Estimate, LogKind, Measured, Reruns};
 
 /// Program, requirement, limit and source.
 const NEEDS: [(&str, CommitNeed, f64, &str); 3] = [
@@ -17,11 +17,12 @@ const NEEDS: [(&str, CommitNeed, f64, &str); 3] = [
     ("etcd under heavy load", CommitNeed::CommitsPerS, 500.0, "OpenShift, etcd practices"),
 ];
 
-/// Whether each requirement is met with a single committer.
+/// Whether each requirement is met with a single committer, also in another run: a verdict on a disk is no
+/// better than the difference between two runs.
 #[must_use]
-pub fn commit_verdicts(commits: &Commits) -> Vec<CommitVerdict> {
+pub fn commit_verdicts(commits: &Commits, reruns: &Reruns) -> Vec<CommitVerdict> {
     let verdict = |&(program, need, limit, source): &(&str, CommitNeed, f64, &str)| {
-        let measured = measured(commits, need);
+        let measured = measured(commits, need, reruns);
         CommitVerdict {
             program: program.to_owned(),
             need,
@@ -34,12 +35,21 @@ pub fn commit_verdicts(commits: &Commits) -> Vec<CommitVerdict> {
     NEEDS.iter().map(verdict).collect()
 }
 
-fn measured(commits: &Commits, need: CommitNeed) -> Measured<Estimate> {
+/// The measured value, with the interval for another run.
+fn measured(commits: &Commits, need: CommitNeed, reruns: &Reruns) -> Measured<Estimate> {
     let alone = LogKind::BOTH.into_iter().rev().find_map(|log| commits.point(log, 1));
-    match (alone, need) {
-        (None, _) => Measured::not("no trial with a single committer is valid"),
-        (Some(point), CommitNeed::FlushP99Ns) => point.flush_p99_ns.clone(),
-        (Some(point), CommitNeed::CommitsPerS) => Measured::Value(point.commits_per_s),
+    let Some(point) = alone else {
+        return Measured::not("no trial with a single committer is valid");
+    };
+    let [.., p99_se] = reruns.common_percentile_ses;
+    match need {
+        CommitNeed::FlushP99Ns => {
+            let known = point.flush_p99_ns.known();
+            known.map(|p99| p99.with_ratio_error(p99_se)).into()
+        }
+        CommitNeed::CommitsPerS => {
+            Measured::Value(point.commits_per_s.with_ratio_error(reruns.common_se))
+        }
     }
 }
 

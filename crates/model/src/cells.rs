@@ -128,7 +128,11 @@ fn median_visit(visits: &[&Trial]) -> Option<MedianVisit> {
 /// Mean of one number over all requests: each visit is weighted by its requests. The linearised values have
 /// the ratio as their mean, and their variance is its variance to first order. `within_rel` as in
 /// [`over_visits`].
-fn ratio_over_visits(values: &[f64], requests: &[f64], within_rel: Option<f64>) -> Estimate {
+pub(crate) fn ratio_over_visits(
+    values: &[f64],
+    requests: &[f64],
+    within_rel: Option<f64>,
+) -> Estimate {
     let all: f64 = requests.iter().sum();
     let sum: f64 = values.iter().zip(requests).map(|(value, weight)| value * weight).sum();
     let ratio = sum / all;

@@ -3,7 +3,7 @@
 //! They are not cells of the device: the time of a flush also depends on the file system, and the writes
 //! before it end in the page cache. So nothing here enters curves, fits or predictions of requests.
 
-use crate::cells::counts;
+use crate::cells::{counts, ratio_over_visits};
 use record::{
     CommitPoint, DirectionResult, Estimate, HistogramSnapshot, LogKind, Measured, NORMAL_95, Trial,
     Workload,
@@ -38,9 +38,11 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
     let first = visits.first()?;
     let flushes: Vec<&DirectionResult> = flushes(visits).collect();
     let rates: Vec<f64> = flushes.iter().map(|flush| flush.iops).collect();
-    let times: Vec<f64> =
-        flushes.iter().filter_map(|it| Some(it.latency_ns.as_ref()?.mean)).collect();
-    let writes: Vec<f64> = visits.iter().filter_map(|trial| trial.latency_ns()).collect();
+    let times = flushes.iter().filter_map(|it| Some((it.latency_ns.as_ref()?.mean, it.ios as f64)));
+    let (times, flushed): (Vec<f64>, Vec<f64>) = times.unzip();
+    let writes =
+        visits.iter().filter_map(|trial| Some((trial.latency_ns()?, trial.completed() as f64)));
+    let (writes, written): (Vec<f64>, Vec<f64>) = writes.unzip();
     let merge = |sum: HistogramSnapshot, next: &&DirectionResult| sum.merged(&next.histogram);
     let histogram = flushes.iter().fold(HistogramSnapshot::default(), merge);
     if times.is_empty() || writes.is_empty() {
@@ -54,47 +56,16 @@ fn point((log, committers): (LogKind, u32), visits: &[&Trial]) -> Option<CommitP
         flush: first.workload.flush?.kind,
         trial_ids: visits.iter().map(|trial| trial.id.clone()).collect(),
         commits_per_s: over_visits(&rates, within(|flush| flush.iops_ci95_rel)).positive(),
-        flush_ns: over_visits(&times, within(|flush| flush.latency_ns.as_ref()?.mean_ci95_rel))
-            .positive(),
-        write_ns: over_visits(&writes, None).positive(),
+        flush_ns: ratio_over_visits(
+            &times,
+            &flushed,
+            within(|flush| flush.latency_ns.as_ref()?.mean_ci95_rel),
+        ),
+        write_ns: ratio_over_visits(&writes, &written, None),
         flush_p99_ns: p99(&histogram, &flushes),
         histogram,
     })
 }
-
-/// Block size of a file system. Smaller log records share a block.
-const BLOCK_BYTES: f64 = 4_096.0;
-
-/// Rate and flush time of one committer that appends records of `record_bytes` to a log. The first record
-/// of a block is flushed with a new block; later records rewrite it.
-pub(crate) fn growing(new: &CommitPoint, old: &CommitPoint, record_bytes: f64) -> CommitPoint {
-    let share = (record_bytes / BLOCK_BYTES).min(1.0);
-    let between = |of: fn(&CommitPoint) -> Estimate| {
-        let (new, old) = (of(new), of(old));
-        let mix = |end: fn(&Estimate) -> f64| share * end(&new) + (1.0 - share) * end(&old);
-        Estimate::spanning(
-            mix(|it| it.value),
-            mix(|it| it.low),
-            mix(|it| it.high),
-            new.n.min(old.n),
-        )
-    };
-    let times = |point: &CommitPoint, share: f64| {
-        let each = share * WEIGHT / point.histogram.count().max(1) as f64;
-        let scaled = |&(bucket, count): &(u32, u64)| (bucket, (count as f64 * each).round() as u64);
-        let buckets = point.histogram.buckets.iter().map(scaled);
-        HistogramSnapshot { buckets: buckets.filter(|(_, count)| *count > 0).collect() }
-    };
-    CommitPoint {
-        flush_ns: between(|point| point.flush_ns),
-        write_ns: between(|point| point.write_ns),
-        histogram: times(new, share).merged(&times(old, 1.0 - share)),
-        ..new.clone()
-    }
-}
-
-/// Number of flushes in a weighted sum of two histograms, so that shares are whole numbers.
-const WEIGHT: f64 = 1e9;
 
 fn flushes<'a>(visits: &'a [&Trial]) -> impl Iterator<Item = &'a DirectionResult> {
     visits.iter().filter_map(|trial| trial.result.flush.as_ref())

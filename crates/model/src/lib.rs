@@ -41,7 +41,7 @@ pub use depth::{
 };
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};
-pub use group_commit::{Sessions, group_commit};
+pub use group_commit::{Flushes, Sessions, group_commit};
 pub use lone::{is_lone, leaves_rests, lone_reads};
 pub use predict::{
     DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, PredictError, PredictQuestion, Predictor,

@@ -123,7 +123,9 @@ pub struct RunSpread {
 pub struct Reruns {
     /// Standard error of the rate change that all areas share (`Profile::common_se`).
     pub common_se: f64,
-    /// The same for the percentiles in [`PERCENTILES`]; at least the error of the rates.
+    /// The part of it that comes from the noise of a short run ([`RunSpread::rate_se`]).
+    pub run_se: f64,
+    /// [`Reruns::common_se`] for the percentiles in [`PERCENTILES`]; at least the error of the rates.
     pub common_percentile_ses: [f64; 3],
     /// How much the areas differ, by kind of load.
     pub areas: Vec<AreaSpread>,

@@ -48,9 +48,10 @@ pub struct CommitPoint {
     /// Commits per second of all committers together: the mean over visits, with an interval from the
     /// variance between visits.
     pub commits_per_s: Estimate,
-    /// Mean time of a flush, computed likewise.
+    /// Mean time of all flushes of all visits. The rate times the mean times of a write and a flush is the
+    /// number of committers.
     pub flush_ns: Estimate,
-    /// Mean time of the write before the flush, which ends in the page cache.
+    /// Mean time of all writes before the flushes, which end in the page cache.
     pub write_ns: Estimate,
     /// 99th percentile of the flushes of all visits. The interval comes from the rank of that percentile, and
     /// includes the percentile of each visit that has one. Not measured with too few flushes.
@@ -78,7 +79,7 @@ pub struct CommitVerdict {
     pub need: CommitNeed,
     /// The required value, in the unit of the need.
     pub limit: f64,
-    /// The measured value with one committer.
+    /// The measured value with one committer, with the interval for another run.
     pub measured: Measured<Estimate>,
     /// Whether the requirement is met: true if the whole interval meets it, false if none of it does. Null if
     /// the interval includes the limit, or nothing was measured.

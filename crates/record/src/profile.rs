@@ -119,6 +119,7 @@ impl Profile {
         let level_se = self.level_se_rel.unwrap_or(0.0);
         Reruns {
             common_se: self.common_se(),
+            run_se: run.rate_se,
             common_percentile_ses: run
                 .percentile_ses
                 .map(|se| level_se.hypot(se.unwrap_or(0.0).max(run.rate_se))),

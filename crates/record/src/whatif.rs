@@ -91,7 +91,7 @@ pub struct WhatIfCase {
     pub changes: Vec<Change>,
     /// The load after the changes, or why it is unknown.
     pub after: Measured<LoadState>,
-    /// Latency after divided by latency before. The interval excludes the model's error, which both share.
+    /// Latency after divided by latency before. The interval excludes errors that both share.
     pub latency_ratio: Option<Estimate>,
     /// Assumptions of the figures.
     pub assumes: Vec<String>,

@@ -268,11 +268,17 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
                     number::with_interval(&at.iops, number::per_second),
                     plain(depth)
                 ),
-                // The rate is given and has no error of its own.
-                _ => format!(
-                    "met up to {}, {share} of the maximum",
-                    number::per_second(at.iops.value)
-                ),
+                _ => {
+                    let safe = match at.iops.low > 0.0 {
+                        true => format!("safe up to {}", number::per_second(at.iops.low)),
+                        false => "no rate is safe".to_owned(),
+                    };
+                    format!(
+                        "met up to {}, {share} of the maximum; {safe} (safe: the whole interval of \
+                         the latency meets it)",
+                        number::with_range(&at.iops, number::per_second)
+                    )
+                }
             }
         }
         (None, not) => not.clone().unwrap_or_default(),

@@ -8,7 +8,7 @@
 //! same size.
 
 use crate::curve::straight;
-use record::{Estimate, LoneRead, Mix, NORMAL_95, OpKind};
+use record::{Estimate, LoneRead, Mix, OpKind};
 
 /// Idle time between two requests of a closed loop: one or two system calls.
 const BETWEEN_LOOPS_NS: f64 = 10_000.0;
@@ -18,20 +18,21 @@ const STEPS: u32 = 32;
 /// Extra latency by idle time.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AfterRest {
-    /// Logarithm of the idle time in nanoseconds, the extra latency, and its standard error; by rising idle
-    /// time.
-    points: Vec<[f64; 3]>,
+    /// Logarithm of the idle time in nanoseconds, the extra latency, and both ends of its interval, which are
+    /// not negative; by rising idle time.
+    points: Vec<[f64; 4]>,
 }
 
 impl AfterRest {
     pub(super) fn new(lone: &[LoneRead]) -> Self {
         let point = |lone: &LoneRead| {
             let rest_ns = 1e9 / lone.rate_per_s.max(1) as f64 - lone.latency_ns.value;
-            [libm::log(rest_ns.max(BETWEEN_LOOPS_NS)), lone.added_ns.value, lone.added_ns.se]
+            let Estimate { value, low, high, .. } = lone.added_ns;
+            [libm::log(rest_ns.max(BETWEEN_LOOPS_NS)), value, low.max(0.0), high]
         };
-        let mut points: Vec<[f64; 3]> = lone.iter().map(point).collect();
+        let mut points: Vec<[f64; 4]> = lone.iter().map(point).collect();
         if !points.is_empty() {
-            points.insert(0, [libm::log(BETWEEN_LOOPS_NS), 0.0, 0.0]);
+            points.insert(0, [libm::log(BETWEEN_LOOPS_NS), 0.0, 0.0, 0.0]);
         }
         Self { points }
     }
@@ -49,8 +50,9 @@ impl AfterRest {
             };
             Some((0..STEPS).map(at).sum::<Option<f64>>()? / f64::from(STEPS))
         };
-        let (longer, se) = (mean(1)?, mean(2)?);
-        let unknown = mix.share(|class| class.op == OpKind::Write) * longer / NORMAL_95;
-        Some(Estimate::from_se(longer, libm::hypot(se, unknown), 1))
+        let (longer, low, high) = (mean(1)?, mean(2)?, mean(3)?);
+        let unknown = mix.share(|class| class.op == OpKind::Write) * longer;
+        let low = (longer - libm::hypot(longer - low, unknown)).max(0.0);
+        Some(Estimate::spanning(longer, low, longer + libm::hypot(high - longer, unknown), 1))
     }
 }

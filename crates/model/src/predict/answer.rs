@@ -58,6 +58,18 @@ impl Predictor {
         mix: &Mix,
         offered: Offered,
     ) -> Result<Prediction, PredictError> {
+        self.predict_paced(model, mix, offered, 1.0)
+    }
+
+    /// The same if idle times are shorter by the factor `pace` than between arrivals at the offered rate:
+    /// the load of another device, on the clock of this one.
+    pub(super) fn predict_paced(
+        &self,
+        model: ModelName,
+        mix: &Mix,
+        offered: Offered,
+        pace: f64,
+    ) -> Result<Prediction, PredictError> {
         let max_iops = self.max_rate(mix)?;
         let mut means = self.means(model, mix, offered)?;
         let saturation = (means.rate_per_s / max_iops.value).clamp(0.0, 1.0);
@@ -79,7 +91,7 @@ impl Predictor {
                 Estimate { high: within.high * slower, ..within }
             }
         };
-        let after_rest_ns = self.rested(model, mix, offered, means.busy);
+        let after_rest_ns = self.rested(model, (mix, offered), pace, means.busy);
         let rested =
             |time: Estimate| after_rest_ns.map_or(time, |longer: Estimate| time.plus(&longer));
         let latency_ns = rested(around(means.latency));
@@ -148,7 +160,7 @@ impl Predictor {
         if !offered.is_open() || !self.trials.is_empty() || model != ModelName::MixCapacity {
             return None;
         }
-        let max_rel = self.max_rate(mix).map_or(1.0, |max| max.relative_half_width());
+        let max_rel = self.max_rate(mix).map_or(1.0, |max| libm::log(max.high / max.value));
         let rels = (self.alone_rel(mix), max_rel.max(LEAST_REL));
         let (least, most) = self.bounds(mix, means.rate_per_s, means.alone, rels)?;
         if self.capacity.limit(mix).is_some() {
@@ -173,17 +185,24 @@ impl Predictor {
 
     /// Extra latency at a rate, because requests that find the device idle come after an idle period. The
     /// calibrated model already includes it from the lightest open load on.
-    fn rested(&self, model: ModelName, mix: &Mix, offered: Offered, busy: f64) -> Option<Estimate> {
+    fn rested(
+        &self,
+        model: ModelName,
+        (mix, offered): (&Mix, Offered),
+        pace: f64,
+        busy: f64,
+    ) -> Option<Estimate> {
         let (Offered::PoissonPerS(rate) | Offered::ConstantPerS(rate)) = offered else {
             return None;
         };
-        let longer = self.after_rest_ns(mix, 1e9 / rate)?.scaled((1.0 - busy).max(1e-9));
+        let rest_ns = 1e9 / (rate * pace);
+        let longer = self.after_rest_ns(mix, rest_ns)?.scaled((1.0 - busy).max(1e-9));
         let lightest = self.open.lightest_per_s().filter(|_| model == ModelName::Calibrated);
         let known = lightest.and_then(|rate| self.after_rest_ns(mix, 1e9 / rate));
         let known_ns = known.map_or(0.0, |known| known.value);
         let beyond = (longer.value - known_ns).max(0.0);
-        let around = || Estimate::symmetric(beyond, longer.half_width(), longer.n).not_negative();
-        (beyond > 0.0).then(around)
+        let (low, high) = (beyond + longer.low - longer.value, beyond + longer.high - longer.value);
+        (beyond > 0.0).then(|| Estimate::spanning(beyond, low.max(0.0), high, longer.n))
     }
 
     /// Expected difference to another run, as a logarithm. At a rate, the latency of a lone request varies

@@ -135,7 +135,7 @@ impl Capacity {
             Some(cap) => cap.per_s.relative_half_width(),
             None => self.rel(mix, self.table.deepest() as f64),
         };
-        Ok(Estimate::symmetric(rate, rel * rate, 0))
+        Ok(Estimate::within_ratio(rate, rel))
     }
 
     /// The limit in front of the device that sets the largest rate of a mix, regardless of file and time.

@@ -1,11 +1,10 @@
 //! Builds the documents with predictions for a load, from a profile or from a data sheet.
 
 use super::{DataSheet, DriftFactors, PredictError, Predictor};
-use crate::commits::growing;
-use crate::{Sessions, group_commit};
+use crate::{Flushes, Sessions, group_commit};
 use record::{
     Estimate, LogKind, Mix, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA,
-    PredictedPoint, PredictionDocument, Profile, SheetPrediction, SinceProfile,
+    PredictedPoint, Prediction, PredictionDocument, Profile, SheetPrediction, SinceProfile,
 };
 
 /// The rate for a data sheet if the user names none, as a share of the largest.
@@ -63,34 +62,26 @@ impl PredictQuestion {
     ) -> Result<PredictionDocument, PredictError> {
         let unknown = |why: &str| PredictError::NoCommits(why.to_owned());
         let commits = profile.commits.known().map_err(unknown)?;
-        let point = commits
-            .point(log, 1)
-            .ok_or_else(|| unknown("no trial with a single committer is valid"))?;
-        let grown = match sessions.record_bytes.filter(|_| log == LogKind::NewBlocks) {
-            None => None,
-            Some(bytes) => {
-                let why = "to predict records that share a block, the profile needs a trial that overwrites a log in place";
-                let old = commits.point(LogKind::Overwritten, 1).ok_or_else(|| unknown(why))?;
-                Some(growing(point, old, bytes as f64))
-            }
-        };
-        let point = grown.as_ref().unwrap_or(point);
         let level = profile.common_se();
-        let played =
-            |count: u32| group_commit(point, &Sessions { sessions: count, ..*sessions }, level);
-        let commits = played(sessions.sessions);
-        let curve = doublings(f64::from(sessions.sessions), 1.0).into_iter().map(|at| {
-            let own = (at as u32 != sessions.sessions).then(|| played(at as u32));
-            let one = own.as_ref().unwrap_or(&commits);
-            PredictedPoint {
+        let played = |count: u32| -> Result<_, PredictError> {
+            let sessions = Sessions { sessions: count, ..*sessions };
+            let flushes = Flushes::of(commits, log, &sessions).map_err(unknown)?;
+            Ok(group_commit(flushes, &sessions, level))
+        };
+        let prediction = played(sessions.sessions)?;
+        let point = |at: f64| -> Result<PredictedPoint, PredictError> {
+            let own = (at as u32 != sessions.sessions).then(|| played(at as u32)).transpose()?;
+            let one = own.as_ref().unwrap_or(&prediction);
+            Ok(PredictedPoint {
                 at,
                 latency_ns: one.commit_ns,
                 p99_ns: Some(one.commit_p99_ns),
                 per_s: one.commits_per_s,
-            }
-        });
-        let curve = curve.collect();
-        Ok(PredictionDocument { curve, commits: Some(commits), ..self.about(profile) })
+            })
+        };
+        let curve = doublings(f64::from(sessions.sessions), 1.0);
+        let curve = curve.into_iter().map(point).collect::<Result<_, _>>()?;
+        Ok(PredictionDocument { curve, commits: Some(prediction), ..self.about(profile) })
     }
 
     /// The document of a profile, without predictions.
@@ -144,7 +135,13 @@ impl PredictQuestion {
         });
         let answer = |&objective: &Objective| {
             let at = predictor.highest_rate(level, &self.mix, objective);
-            match at.and_then(|at| near(at.model, at.offered)) {
+            let with_rate = |at: Prediction| -> Result<Prediction, PredictError> {
+                let near = predictor.predict_near(level, ends, at.model, &self.mix, at.offered)?;
+                // An offered rate has no interval, the highest one has.
+                let iops = if at.offered.is_open() { at.iops } else { near.iops };
+                Ok(Prediction { iops, ..near })
+            };
+            match at.and_then(with_rate) {
                 Ok(at) => Ok(ObjectiveAnswer { objective, at: Some(at), not: None }),
                 // If only this objective was requested, the whole request fails.
                 Err(PredictError::NoPercentile) if self.offered.is_none() => {

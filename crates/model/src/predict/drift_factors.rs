@@ -62,7 +62,8 @@ impl Predictor {
     ) -> Result<Prediction, PredictError> {
         let deep = self.deep_at(level, mix);
         let there = level.on_the_profile(deep, offered);
-        let found = self.predict_by(model, mix, there).map_err(|error| match error {
+        // Idle times are those of the program, whatever the speed of the device.
+        let found = self.predict_paced(model, mix, there, deep).map_err(|error| match error {
             PredictError::Saturated { rate_per_s, max_per_s } => PredictError::Saturated {
                 rate_per_s: rate_per_s * deep,
                 max_per_s: max_per_s * deep,
@@ -84,6 +85,7 @@ impl Predictor {
             latency_ns: time(found.latency_ns),
             read_latency_ns: found.read_latency_ns.map(time),
             write_latency_ns: found.write_latency_ns.map(time),
+            after_rest_ns: found.after_rest_ns.map(time),
             unloaded_latency_ns: time(found.unloaded_latency_ns),
             queue_ns: found.queue_ns * slower,
             p50_ns: found.p50_ns.map(time),

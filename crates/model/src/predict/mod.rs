@@ -189,7 +189,12 @@ impl Predictor {
         })
     }
 
-    /// The same for a percentile, by its index in [`record::PERCENTILES`].
+    /// The part of it that each run has anew, whatever its load.
+    pub(crate) fn run_rel(&self) -> f64 {
+        NORMAL_95 * self.reruns.run_se
+    }
+
+    /// [`Predictor::rerun_rel`] for a percentile, by its index in [`record::PERCENTILES`].
     fn rerun_tail(&self, mix: &Mix, alone: bool, which: usize) -> f64 {
         let common = self.reruns.common_percentile_ses[which];
         let areas_se =

@@ -124,7 +124,7 @@ impl Predictor {
         let max = &found.max_iops;
         let unsure = self.trials.is_empty() && self.is_unmeasured(&found.mix);
         let of_mix = if unsure { MIX_MAX_ERROR } else { 1.0 };
-        let known = max.value * libm::exp(max.low / max.value - 1.0) / of_mix;
+        let known = max.low / of_mix;
         let sure = if self.trials.is_empty() { known.min(NEAREST * max.value) } else { known };
         if !found.offered.is_open() || found.iops.value < sure {
             return Ok(found);

@@ -4,19 +4,19 @@
 //! loops.
 
 use super::{DriftFactors, PredictError, Predictor};
-use record::{Mix, Objective, Offered, Prediction};
+use record::{Estimate, Mix, Objective, Offered, Prediction};
 
 /// Bisection steps: the rate is then known to a millionth of the maximum.
 const HALVINGS: usize = 20;
 /// The light load that must meet the target, and the heaviest load considered, as shares of the maximum.
 const LIGHTEST: f64 = 0.01;
 const HEAVIEST: f64 = 0.95;
-/// Latencies are considered up to this share of the lower end of the maximum's interval.
-const SURE: f64 = 0.999;
 
 impl Predictor {
-    /// The prediction at the highest Poisson rate of a mix that meets a target, for the device at a level.
-    /// The rate is at most 95 % of the maximum and may be below the true limit.
+    /// The prediction at the highest Poisson rate of a mix whose expected latency meets a target, for the
+    /// device at a level. The rate is at most 95 % of the maximum and may be below the true limit. Its
+    /// interval begins at the highest steady rate at which the whole interval of the latency meets the
+    /// target (0 if there is none), and ends at the highest rate at which any of it does.
     ///
     /// # Errors
     /// As [`Predictor::predict`]; also if no rate meets it.
@@ -29,35 +29,28 @@ impl Predictor {
         if let (Objective::P99Ns(most), true) = (objective, self.errors().is_empty()) {
             return self.deepest_loop(level, mix, most);
         }
-        let known = self.max_rate_at(level, mix)?;
-        let (max, sure) = (known.value, SURE * known.low / known.value);
+        let max = self.max_rate_at(level, mix)?;
         let model = self.advised();
-        let at = |share: f64| self.predict_at(level, model, mix, Offered::PoissonPerS(share * max));
-        let keeps = |prediction: &Prediction| match objective {
-            Objective::MeanNs(most) => Ok(prediction.latency_ns.value <= most),
-            Objective::P99Ns(most) => match &prediction.p99_ns {
-                Some(p99) => Ok(p99.value <= most),
+        let at = |share: f64| {
+            self.predict_at(level, model, mix, Offered::PoissonPerS(share * max.value))
+        };
+        let keeps = |found: &Prediction, end: fn(&Estimate) -> f64| match objective {
+            Objective::MeanNs(most) => Ok(end(&found.latency_ns) <= most),
+            Objective::P99Ns(most) => match &found.p99_ns {
+                Some(p99) => Ok(end(p99) <= most),
                 None => Err(PredictError::NoPercentile),
             },
         };
-        let mut best = at(LIGHTEST)?;
-        if !keeps(&best)? {
-            return Err(PredictError::OutOfReach);
-        }
-        let (mut low, mut high) = (LIGHTEST, HEAVIEST.min(sure).max(LIGHTEST));
-        if let Ok(heaviest) = at(high)
-            && keeps(&heaviest)?
-        {
-            return Ok(heaviest);
-        }
-        for _ in 0..HALVINGS {
-            let middle = f64::midpoint(low, high);
-            match at(middle) {
-                Ok(prediction) if keeps(&prediction)? => (low, best) = (middle, prediction),
-                _ => high = middle,
-            }
-        }
-        Ok(best)
+        let share = highest_share(|share| keeps(&at(share)?, |it| it.value))?;
+        let share = share.ok_or(PredictError::OutOfReach)?;
+        let safe = highest_share(|share| keeps(&self.steady(at(share)?)?, |it| it.high));
+        let safe = safe.ok().flatten().map_or(0.0, |safe| safe.min(share));
+        let most = highest_share(|share| keeps(&at(share)?, |it| it.low))?.unwrap_or(share);
+        // A target that all rates meet is limited only by the maximum, with the error of that.
+        let room = if most >= HEAVIEST { max.high / max.value } else { 1.0 };
+        let found = at(share)?;
+        let (low, high) = (safe * max.value, most.max(share) * room * max.value);
+        Ok(Prediction { iops: Estimate::spanning(found.iops.value, low, high, 0), ..found })
     }
 
     /// Without open loads no percentile of open arrivals is known. Closed loops have one: the result is the
@@ -83,4 +76,25 @@ impl Predictor {
         }
         best
     }
+}
+
+/// The highest share of the maximum rate at which a target is met, at most [`HEAVIEST`]; `None` if not even
+/// the lightest load meets it.
+fn highest_share(
+    meets: impl Fn(f64) -> Result<bool, PredictError>,
+) -> Result<Option<f64>, PredictError> {
+    if !meets(LIGHTEST)? {
+        return Ok(None);
+    }
+    // A load without a latency does not meet it.
+    let meets = |share: f64| meets(share).unwrap_or(false);
+    if meets(HEAVIEST) {
+        return Ok(Some(HEAVIEST));
+    }
+    let (mut low, mut high) = (LIGHTEST, HEAVIEST);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(low, high);
+        if meets(middle) { low = middle } else { high = middle }
+    }
+    Ok(Some(low))
 }

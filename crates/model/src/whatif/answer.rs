@@ -13,6 +13,13 @@ pub(super) struct Answer {
     pub(super) rate: f64,
     /// Half-width of the interval of the latencies, as a logarithm.
     pub(super) rel: f64,
+    /// The part of it that another load of the same disk does not share.
+    pub(super) own_rel: f64,
+    /// The part of it that comes from formulae of layers around the disk.
+    pub(super) layers_rel: f64,
+    /// Queue depth of a disk, or the mean latency of an open load on the clock of the profile, above 0. It
+    /// tells how far apart two loads of a mix are.
+    pub(super) place: f64,
     /// The same for the rate.
     pub(super) rate_rel: f64,
     /// Additional factors for the lower and the upper end of the latencies.
@@ -22,12 +29,23 @@ pub(super) struct Answer {
 impl Answer {
     /// One latency for all requests, and a rate; both without an error.
     pub(super) fn exact(mean: f64, rate: f64) -> Self {
-        let ends = (1.0, 1.0);
-        Self { mean, read: mean, write: mean, scv: 0.0, rate, rel: 0.0, rate_rel: 0.0, ends }
+        Self {
+            mean,
+            read: mean,
+            write: mean,
+            scv: 0.0,
+            rate,
+            rel: 0.0,
+            own_rel: 0.0,
+            layers_rel: 0.0,
+            place: 1.0,
+            rate_rel: 0.0,
+            ends: (1.0, 1.0),
+        }
     }
 
-    /// The same with an additional error.
+    /// The same with an additional error of a layer.
     pub(super) fn wider(self, rel: f64) -> Self {
-        Self { rel: self.rel.hypot(rel), ..self }
+        Self { rel: self.rel.hypot(rel), layers_rel: self.layers_rel.hypot(rel), ..self }
     }
 }

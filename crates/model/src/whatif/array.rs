@@ -7,7 +7,9 @@
 //!
 //! *Open loads*: each disk gets a Poisson stream of its share. A stage of k pieces ends with the last one:
 //! 1 + v (H_k - 1) times the mean, where v is the coefficient of variation; exact for exponential and for
-//! constant times. *Closed loads*: n disks with rates mu(n) and N pieces are a closed network (Buzen's
+//! constant times. If v exceeds 1, few pieces take nearly all of the time: a piece takes an exponential time
+//! with probability p = 2 / (1 + v²), otherwise none. The last of k then takes at most k times the mean, like
+//! the sum of all. *Closed loads*: n disks with rates mu(n) and N pieces are a closed network (Buzen's
 //! convolution), exact for exponential times. Shorter tails reduce the wait by U (1 - c²)/2 mean spacings
 //! per piece. Rejected: "n (1 - (1 - 1/n)^k) disks busy", which holds only if all requests begin together.
 
@@ -122,16 +124,24 @@ fn locality(class: &MixClass, stage: &Stage) -> Locality {
     }
 }
 
-/// Time of a stage divided by the time of a piece.
+/// Time of a stage divided by the time of a piece, from the squared coefficient of variation of a piece.
 fn last_of(pieces: f64, scv: f64) -> f64 {
-    1.0 + libm::sqrt(scv) * (harmonic(pieces) - 1.0)
+    let some = 2.0 / (1.0 + scv.max(1.0));
+    1.0 + libm::sqrt(scv.min(1.0)) * (longest(pieces, some) - 1.0)
 }
 
 /// H_k, linear between whole numbers.
 fn harmonic(pieces: f64) -> f64 {
+    longest(pieces, 1.0)
+}
+
+/// Mean of the longest of k times over the mean of one, linear between whole numbers. A time is exponential
+/// with probability `some`, otherwise zero.
+fn longest(pieces: f64, some: f64) -> f64 {
     let whole = pieces.max(1.0).floor();
-    let sum: f64 = (1..=whole as u32).map(|at| 1.0 / f64::from(at)).sum();
-    sum + (pieces.max(1.0) - whole) / (whole + 1.0)
+    let term = |at: f64| (1.0 - libm::pow(1.0 - some, at)) / (at * some);
+    let sum: f64 = (1..=whole as u32).map(|at| term(f64::from(at))).sum();
+    sum + (pieces.max(1.0) - whole) * term(whole + 1.0)
 }
 
 pub(super) fn ask(
@@ -201,7 +211,10 @@ fn closed(
     let rate = through / pieces;
     let (_, rel) = disk.max(&parts.mix)?;
     let rate_rel = rel.hypot(SPREAD_ERROR);
-    Ok(Answer { scv: 1.0, rel, rate_rel, ..Answer::exact(depth * 1e9 / rate, rate) })
+    let each = (under_way / f64::from(array.disks)).max(1.0);
+    let Answer { own_rel, place, .. } = disk.ask(&parts.mix, Offered::Depth(each))?;
+    let exact = Answer::exact(depth * 1e9 / rate, rate);
+    Ok(Answer { scv: 1.0, rel, own_rel, place, rate_rel, ..exact })
 }
 
 /// Pieces per second of `disks` equal disks with `pieces` pieces in flight, assigned at random.
@@ -316,5 +329,17 @@ mod tests {
     fn the_last_of_several_is_exact_for_exponential_and_for_constant_times() {
         assert!((last_of(4.0, 1.0) - 25.0 / 12.0).abs() < 1e-12);
         assert!((last_of(4.0, 0.0) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_last_of_several_takes_no_longer_than_all_of_them_one_after_the_other() {
+        for scv in [1.0, 2.0, 24.0, 1e4] {
+            for pieces in [2.0, 3.5, 8.0] {
+                let last = last_of(pieces, scv);
+                assert!((1.0..=pieces).contains(&last), "{pieces} {scv}: {last}");
+            }
+        }
+        // Two mirrors whose times vary by almost five times their mean: nearly the sum of both.
+        assert!((last_of(2.0, 24.0) - 1.96).abs() < 1e-9);
     }
 }

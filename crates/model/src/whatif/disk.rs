@@ -40,6 +40,15 @@ impl Disk<'_> {
         (rel, 0.0, (least * libm::exp(rel)).max(1.0))
     }
 
+    /// Half-width, as a logarithm, of the error that another load of this disk does not share: those of its
+    /// cells or open loads, and the noise of a run. Without open loads, the bounds of a wait come from one
+    /// curve and hold for all rates.
+    fn own(&self, found: &Prediction) -> f64 {
+        let run = self.predictor.run_rel();
+        let bounded = found.offered.is_open() && self.predictor.errors().is_empty();
+        if bounded { run } else { found.in_run_rel.hypot(run) }
+    }
+
     pub(super) fn ask(&self, mix: &Mix, offered: Offered) -> Result<Answer, WhatIfError> {
         let model = self.predictor.model_for(offered);
         let found = self.predictor.predict_at(self.level(), model, mix, offered)?;
@@ -64,6 +73,12 @@ impl Disk<'_> {
             scv: variance / (mean * mean).max(f64::MIN_POSITIVE),
             rate: found.iops.value,
             rel,
+            own_rel: self.own(&found),
+            layers_rel: 0.0,
+            place: match offered {
+                Offered::Depth(depth) => depth,
+                _ => mean / self.factor,
+            },
             rate_rel,
             ends: (shortest, 1.0),
         })

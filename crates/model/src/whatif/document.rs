@@ -1,14 +1,12 @@
 //! Builds the what-if document: a load before, after each change, and after all changes together.
 
+use super::path::Computed;
 use super::{Setup, WhatIfError, Words, words};
 use crate::predict::{PredictError, Predictor};
 use record::{
-    Change, Estimate, LoadState, Measured, ObservedLoad, Profile, UnsustainedLoad, WHATIF_SCHEMA,
-    WhatIf, WhatIfCase, format_bytes,
+    Change, Measured, ObservedLoad, Profile, UnsustainedLoad, WHATIF_SCHEMA, WhatIf, WhatIfCase,
+    format_bytes,
 };
-
-/// Minimum relative error of the ratio of two computed latencies.
-const RATIO_ERROR: f64 = 0.05;
 
 /// Predicts a load after each change alone, and after all together. A load that exceeds the disk is often
 /// the reason for a change: it has no state before, only a reason.
@@ -23,8 +21,8 @@ pub fn document(
     observed: Option<ObservedLoad>,
     halfpower_version: &str,
 ) -> Result<WhatIf, WhatIfError> {
-    let (before, unsustained) = match setup.state(predictor) {
-        Ok(state) => (Some(state), None),
+    let (before, unsustained) = match setup.computed(predictor) {
+        Ok(found) => (Some(found), None),
         Err(WhatIfError::Predict(
             why @ (PredictError::Saturated { .. } | PredictError::NearMaximum { .. }),
         )) => {
@@ -47,7 +45,7 @@ pub fn document(
         simulated: profile.simulated,
         observed,
         cases,
-        before,
+        before: before.map(|found| found.state),
         before_unsustained: unsustained,
         extrapolated: extrapolated.map(|found| found.extrapolated).unwrap_or_default(),
         balance: None,
@@ -57,7 +55,7 @@ pub fn document(
 fn case(
     predictor: &Predictor,
     setup: &Setup,
-    before: Option<&LoadState>,
+    before: Option<&Computed>,
     changes: &[Change],
     observed: Option<&ObservedLoad>,
 ) -> Result<WhatIfCase, WhatIfError> {
@@ -71,17 +69,18 @@ fn case(
     };
     let all = |setup: Setup, change: &Change| setup.with(*change, predictor);
     let changed = changes.iter().try_fold(setup.clone(), all);
-    let after = changed.and_then(|changed| changed.state(predictor));
-    let after: Measured<LoadState> = match after {
+    let (after, latency_ratio) = match changed.and_then(|changed| changed.computed(predictor)) {
         // A RAID level with an impossible number of disks is an invalid request.
         Err(error @ WhatIfError::Disks(..)) => return Err(error),
-        other => other.map_err(|error| error.to_string()).into(),
+        Err(error) => (Measured::not(error.to_string()), None),
+        Ok(found) => {
+            let ratio = before.map(|before| found.over(before));
+            (Measured::Value(found.state), ratio)
+        }
     };
     Ok(WhatIfCase {
         changes: changes.to_vec(),
-        latency_ratio: before
-            .zip(after.value())
-            .map(|(before, after)| ratio(&before.latency_ns, &after.latency_ns)),
+        latency_ratio,
         after,
         assumes: vec![assumes],
         cost: vec![cost],
@@ -102,14 +101,4 @@ fn memory(observed: Option<&ObservedLoad>) -> String {
         Some(None) => "unknown: the observation has no memory figures".to_owned(),
         None => "unknown: free memory is recorded only in an observation of the host".to_owned(),
     }
-}
-
-/// Latency after divided by latency before. Both come from one model and share its error. So the error of
-/// the ratio is only the additional width of the interval after, and at least [`RATIO_ERROR`].
-fn ratio(before: &Estimate, after: &Estimate) -> Estimate {
-    let value = after.value / before.value;
-    let beyond = |after: f64, before: f64| (after / before).max(1.0 + RATIO_ERROR);
-    let low = value / beyond(after.value / after.low, before.value / before.low);
-    let high = value * beyond(after.high / after.value, before.high / before.value);
-    Estimate::spanning(value, low, high, 0)
 }

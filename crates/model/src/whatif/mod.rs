@@ -19,6 +19,7 @@ pub use document::document;
 pub use words::{Words, words};
 
 use crate::predict::{PredictError, Predictor};
+use path::Computed;
 use record::{
     Change, EpisodeLoad, Estimate, LoadState, Locality, Mix, MixClass, Offered, OpKind, RaidLevel,
 };
@@ -206,18 +207,24 @@ impl Setup {
     /// # Errors
     /// If the profile lacks the load, or the load exceeds the maximum.
     pub fn state(&self, predictor: &Predictor) -> Result<LoadState, WhatIfError> {
-        let of = |offered: Offered| path::state(&Self { offered, ..self.clone() }, predictor);
+        Ok(self.computed(predictor)?.state)
+    }
+
+    /// [`Setup::state`], with what a ratio of two latencies needs.
+    fn computed(&self, predictor: &Predictor) -> Result<Computed, WhatIfError> {
+        let of = |offered: Offered| path::computed(&Self { offered, ..self.clone() }, predictor);
         let first = of(self.offered);
         // An impossible alternative is not what was offered.
         let mut others = self.alternatives.iter().filter_map(|&other| of(other).ok());
         let first = match first {
-            Ok(state) => state,
+            Ok(found) => found,
             Err(error) => others.next().ok_or(error)?,
         };
-        Ok(others.fold(first, |state, other| LoadState {
-            latency_ns: including(&state.latency_ns, &other.latency_ns),
-            iops: including(&state.iops, &other.iops),
-            ..state
+        Ok(others.fold(first, |mut found, other| {
+            let (state, other) = (&mut found.state, &other.state);
+            state.latency_ns = including(&state.latency_ns, &other.latency_ns);
+            state.iops = including(&state.iops, &other.iops);
+            found
         }))
     }
 }

@@ -11,14 +11,49 @@ use super::answer::Answer;
 use super::disk::Disk;
 use super::{NONE, Setup, WhatIfError, array, is_random_read, joined};
 use crate::predict::{PredictError, Predictor};
-use record::{Estimate, LoadState, Mix, MixClass, Offered, OpKind};
+use record::{Estimate, LoadState, Mix, MixClass, NORMAL_95, Offered, OpKind};
 
 /// Squared variation of arrivals if writes come in bursts.
 const BURST_SCV: f64 = 4.0;
+/// Minimum half-width of a ratio of two computed latencies, as a logarithm.
+const RATIO_ERROR: f64 = 0.05;
 /// Bisection steps for the number of requests that miss a cache.
 const HALVINGS: usize = 50;
 
-pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, WhatIfError> {
+/// A load after its layers, with the errors that decide a ratio of two latencies.
+pub(super) struct Computed {
+    pub(super) state: LoadState,
+    answer: Answer,
+    /// Mix of one disk.
+    mix: Mix,
+}
+
+impl Computed {
+    /// The latency of this load divided by that of `before`. The ends of both intervals come from one model
+    /// and belong together. The errors that the loads do not share widen the interval.
+    pub(super) fn over(&self, before: &Self) -> Estimate {
+        let ends: [fn(&Estimate) -> f64; 3] = [|it| it.value, |it| it.low, |it| it.high];
+        let [value, least, most] =
+            ends.map(|end| end(&self.state.latency_ns) / end(&before.state.latency_ns));
+        let (low, high) = (value.min(least).min(most), value.max(least).max(most));
+        let (one, other) = (&self.answer, &before.answer);
+        let own = libm::sqrt(self.apart(before)) * one.own_rel.hypot(other.own_rel);
+        let rel = own.hypot(one.layers_rel).hypot(other.layers_rel).max(RATIO_ERROR);
+        Estimate::spanning(value, low, high, 0).with_ratio_error(rel / NORMAL_95)
+    }
+
+    /// The share of the variance of their own errors that two loads do not have in common: none for the same
+    /// load, all from twice the queue depth or latency on.
+    fn apart(&self, other: &Self) -> f64 {
+        let alike = self.state.offered.is_open() == other.state.offered.is_open();
+        match alike && self.mix == other.mix {
+            true => libm::log2(self.answer.place / other.answer.place).abs().min(1.0),
+            false => 1.0,
+        }
+    }
+}
+
+pub(super) fn computed(setup: &Setup, predictor: &Predictor) -> Result<Computed, WhatIfError> {
     let path = Path {
         setup,
         disk: Disk { predictor, factor: setup.time_factor, counted: setup.counted_iops.is_some() },
@@ -27,7 +62,7 @@ pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, W
     let (max, max_rel) = path.max()?;
     let rate = found.rate;
     let (low, high) = (found.ends.0 / libm::exp(found.rel), found.ends.1 * libm::exp(found.rel));
-    Ok(LoadState {
+    let state = LoadState {
         mix: setup.mix.clone(),
         offered: setup.offered,
         latency_ns: Estimate::spanning(found.mean, found.mean * low, found.mean * high, 0),
@@ -35,7 +70,8 @@ pub(super) fn state(setup: &Setup, predictor: &Predictor) -> Result<LoadState, W
         max_iops: Estimate::within_ratio(max, max_rel),
         saturation: (rate / max).clamp(0.0, 1.0),
         concurrency: rate * found.mean / 1e9,
-    })
+    };
+    Ok(Computed { state, answer: found, mix: path.of_disk() })
 }
 
 /// The mix after memory that serves a share of the reads, and its share of the requests.
@@ -163,6 +199,16 @@ impl Path<'_> {
         match &self.setup.array {
             Some(array) => array::ask(&self.disk, array, mix, offered),
             None => self.disk.ask(mix, offered),
+        }
+    }
+
+    /// The mix of one disk.
+    fn of_disk(&self) -> Mix {
+        let (behind, _) = behind_host(&self.setup.mix, self.setup.host_share);
+        let (misses, _) = self.behind_cache(&behind);
+        match &self.setup.array {
+            Some(array) => array::parts(array, &misses).mix,
+            None => joined(&misses),
         }
     }
 

@@ -59,8 +59,9 @@ pub fn profile(
     profile.sustained = sustained;
     profile.caps = diagnose::caps(&profile, trials);
     profile.advice = diagnose::advise(&profile);
+    let reruns = profile.reruns();
     if let Measured::Value(commits) = &mut profile.commits {
-        commits.verdicts = diagnose::commit_verdicts(commits);
+        commits.verdicts = diagnose::commit_verdicts(commits, &reruns);
     }
     let mut findings = session.findings.clone();
     findings.extend(diagnose::profile_findings(&profile, trials, omitted));

@@ -4,7 +4,7 @@ use crate::diagnose::synthetic::{closed_cell, workload};
 use diagnose::{Program, settings};
 use record::{
     Bytes, Cell, CommitPoint, Commits, DepthCurve, DepthPoint, DeviceFacts, Estimate, FlushKind,
-    HistogramSnapshot, Limits, LogKind, Measured, Nanos, OpKind, Pattern, Profile, Target,
+    HistogramSnapshot, Limits, LogKind, Measured, Nanos, OpKind, Pattern, Profile, Reruns, Target,
     TargetKind, bucket_index,
 };
 
@@ -366,7 +366,7 @@ fn committing(slow_ns: u64) -> Profile {
         ],
         verdicts: Vec::new(),
     };
-    commits.verdicts = diagnose::commit_verdicts(&commits);
+    commits.verdicts = diagnose::commit_verdicts(&commits, &Reruns::default());
     Profile { commits: Measured::Value(commits), ..arm() }
 }
 
@@ -399,8 +399,8 @@ fn a_need_is_met_by_a_whole_interval_or_not_by_any_of_it() {
         let mut commits = profile.commits.value().unwrap().clone();
         let p99 = Estimate::spanning((low + high) / 2.0, low, high, 3);
         commits.points[1].flush_p99_ns = Measured::Value(p99);
-        commits.points[1].commits_per_s = Estimate::spanning(500.0, low / 2e4, high / 2e4, 3);
-        let verdicts = diagnose::commit_verdicts(&commits);
+        commits.points[1].commits_per_s = p99.scaled(1.0 / 2e4);
+        let verdicts = diagnose::commit_verdicts(&commits, &Reruns::default());
         verdicts.iter().map(|verdict| verdict.met).collect::<Vec<_>>()
     };
     // Requirements: the percentile below 10 ms; at least 50 and 500 per second.
@@ -409,10 +409,26 @@ fn a_need_is_met_by_a_whole_interval_or_not_by_any_of_it() {
     assert_eq!(with(12e6, 13e6), [Some(false), Some(true), Some(true)]);
     let mut unknown = committing(3_000_000).commits.value().unwrap().clone();
     unknown.points[1].flush_p99_ns = Measured::not("999 flushes are too few");
-    let verdict = &diagnose::commit_verdicts(&unknown)[0];
+    let of = |commits: &Commits| diagnose::commit_verdicts(commits, &Reruns::default()).remove(0);
+    let verdict = of(&unknown);
     assert_eq!((verdict.met, verdict.measured.reason()), (None, Some("999 flushes are too few")));
     // 1 ms ±145 % is below 10 ms, but means next to nothing.
     let wide = Estimate::spanning(1e6, -4.5e5, 2.45e6, 3);
     unknown.points[1].flush_p99_ns = Measured::Value(wide);
-    assert_eq!(diagnose::commit_verdicts(&unknown)[0].met, None);
+    assert_eq!(of(&unknown).met, None);
+}
+
+#[test]
+fn a_disk_that_changes_between_runs_gets_no_verdict_from_one_of_them() {
+    let mut commits = committing(3_000_000).commits.value().unwrap().clone();
+    commits.points[1].flush_p99_ns = Measured::Value(Estimate::spanning(32e6, 30e6, 36e6, 3));
+    let of = |percentile_se| {
+        let reruns = Reruns { common_percentile_ses: [percentile_se; 3], ..Reruns::default() };
+        diagnose::commit_verdicts(&commits, &reruns).remove(0)
+    };
+    assert_eq!(of(0.0).met, Some(false));
+    // Another run may differ by four times.
+    let verdict = of(0.7);
+    assert_eq!(verdict.met, None);
+    assert!(verdict.measured.value().unwrap().includes(10e6), "{verdict:?}");
 }

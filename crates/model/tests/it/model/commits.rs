@@ -1,9 +1,10 @@
 //! Points of commits: which trials form them, and what their intervals include.
 
 use crate::model::synthetic::{trial, workload};
+use model::{Flushes, Sessions};
 use record::{
-    DirectionResult, Flush, FlushKind, HistogramSnapshot, LogKind, OpKind, Pattern, TimeSummary,
-    Trial, Workload, bucket_index,
+    CommitPoint, CommitPrediction, DirectionResult, Flush, FlushKind, HistogramSnapshot, LogKind,
+    OpKind, Pattern, TimeSummary, Trial, Workload, bucket_index,
 };
 
 fn committing(committers: u32, new_blocks: bool) -> Workload {
@@ -103,18 +104,60 @@ fn visits_that_lie_far_apart_make_no_rate_below_zero() {
     assert!(rate.low > 0.0 && rate.low < 1000.0 && rate.high > 6000.0, "{rate:?}");
 }
 
-/// One committer whose flush always takes a millisecond, without a write before it.
-fn millisecond() -> record::CommitPoint {
-    let trial = flushed(&committing(1, false), 1000.0, &[(1_000_000, 1000)]);
+#[test]
+fn the_rate_times_the_time_of_a_flush_is_the_number_of_committers_however_the_visits_differ() {
+    let of = |rate: f64, times: &[(u64, u64)]| flushed(&committing(1, false), rate, times);
+    let visits = [of(2000.0, &[(500_000, 4000)]), of(100.0, &[(10_000_000, 200)])];
+    let point = model::commit_points(&visits).remove(0);
+    let committers = point.commits_per_s.value * point.flush_ns.value / 1e9;
+    assert!((committers - 1.0).abs() < 0.01, "{committers}: {point:?}");
+}
+
+/// One committer whose flush always takes this time, without a write before it.
+fn constant(ns: u64) -> CommitPoint {
+    let trial = flushed(&committing(1, false), 1e9 / ns as f64, &[(ns, 1000)]);
     let mut point = model::commit_points(&[trial]).remove(0);
     point.write_ns = record::Estimate::symmetric(0.0, 0.0, 1);
     point
 }
 
-fn predicted(sessions: u32, work_us: f64, processors: u32) -> record::CommitPrediction {
-    let sessions =
-        model::Sessions { sessions, work_ns: work_us * 1e3, processors, record_bytes: None };
-    model::group_commit(&millisecond(), &sessions, 0.0)
+/// Commits if both one committer and several have the flushes of this point.
+fn grouped(point: &CommitPoint, sessions: &Sessions, level: f64) -> CommitPrediction {
+    let flushes = Flushes { log: point, rewritten: None };
+    model::group_commit([flushes; 2], sessions, level)
+}
+
+fn predicted(sessions: u32, work_us: f64, processors: u32) -> CommitPrediction {
+    let sessions = Sessions { sessions, work_ns: work_us * 1e3, processors, record_bytes: None };
+    grouped(&constant(1_000_000), &sessions, 0.0)
+}
+
+#[test]
+fn records_of_a_batch_that_exceed_a_block_always_meet_a_new_one() {
+    let (new, old) = (constant(3_000_000), constant(100_000));
+    let flushes = Flushes { log: &new, rewritten: Some(&old) };
+    let sessions = Sessions { sessions: 16, work_ns: 0.0, processors: 16, record_bytes: Some(300) };
+    let found = model::group_commit([flushes; 2], &sessions, 0.0).commits_per_s;
+    // 16 times 300 bytes are more than 4 KiB: each flush of 3 ms serves all.
+    assert!((found.value / (16.0 / 3e-3) - 1.0).abs() < 0.02, "{found:?}");
+}
+
+#[test]
+fn the_worst_case_is_what_as_many_committers_reached_with_a_flush_each() {
+    let alone = constant(1_000_000);
+    let separate = CommitPoint { committers: 64, ..constant(8_000_000) };
+    let sessions = Sessions { sessions: 64, work_ns: 0.0, processors: 2, record_bytes: None };
+    let of = |log| Flushes { log, rewritten: None };
+    let found = model::group_commit([of(&alone), of(&separate)], &sessions, 0.0).commits_per_s;
+    assert!((7_500.0..8_100.0).contains(&found.low), "64 in 8 ms: {found:?}");
+    let points = vec![alone, separate];
+    let commits = record::Commits { points, verdicts: Vec::new() };
+    let measured = |sessions| {
+        let sessions = Sessions { sessions, work_ns: 0.0, processors: 2, record_bytes: None };
+        let [alone, separate] = Flushes::of(&commits, LogKind::Overwritten, &sessions).unwrap();
+        [alone.log.committers, separate.log.committers]
+    };
+    assert_eq!([1, 2, 64, 100].map(measured), [[1, 1], [1, 64], [1, 64], [1, 64]]);
 }
 
 #[test]
@@ -131,7 +174,7 @@ fn small_records_of_a_growing_log_meet_a_new_block_now_and_then() {
         halfpower_version: String::new(),
     };
     let commit = |record_bytes| {
-        let sessions = model::Sessions { sessions: 1, work_ns: 0.0, processors: 2, record_bytes };
+        let sessions = Sessions { sessions: 1, work_ns: 0.0, processors: 2, record_bytes };
         let log = LogKind::NewBlocks;
         let found = question.by_commits(&profile, log, &sessions).unwrap().commits.unwrap();
         (found.commit_ns.value, found.commit_p99_ns.value)
@@ -186,9 +229,9 @@ fn the_range_reaches_down_to_a_flush_for_each_commit() {
 
 #[test]
 fn a_doubtful_flush_time_widens_the_prediction() {
-    let sessions = model::Sessions { sessions: 8, work_ns: 1e5, processors: 8, record_bytes: None };
-    let sure = model::group_commit(&millisecond(), &sessions, 0.01).commits_per_s;
-    let unsure = model::group_commit(&millisecond(), &sessions, 0.2).commits_per_s;
+    let sessions = Sessions { sessions: 8, work_ns: 1e5, processors: 8, record_bytes: None };
+    let sure = grouped(&constant(1_000_000), &sessions, 0.01).commits_per_s;
+    let unsure = grouped(&constant(1_000_000), &sessions, 0.2).commits_per_s;
     let above = |found: &record::Estimate| found.high - found.value;
     assert!(above(&unsure) > 3.0 * above(&sure), "{sure:?} {unsure:?}");
     assert!(unsure.includes(unsure.value));

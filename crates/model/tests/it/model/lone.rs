@@ -1,7 +1,7 @@
 //! The extra latency of isolated reads, and the predicted latency of a light load.
 
 use crate::model::synthetic::{Noise, cell, rounds, workload};
-use model::{Predictor, is_lone, lone_reads};
+use model::{DriftFactors, Predictor, is_lone, lone_reads};
 use record::{
     Arrival, Cell, HistogramSnapshot, Locality, Mix, Offered, OpKind, Pattern, Prediction, Profile,
     Workload, bucket_index,
@@ -76,6 +76,24 @@ fn a_light_load_takes_longer_by_its_rests_and_a_deep_one_does_not() {
     assert!((loaded / alone - 1.0).abs() < 0.05, "{loaded} and {alone}");
     let closed = |cells: &[Cell]| predicted(cells, Offered::Depth(1.0)).latency_ns;
     assert_eq!(closed(&cells), closed(&loops()));
+}
+
+#[test]
+fn a_light_load_has_no_negative_latency_and_a_faster_disk_the_same_idle_times() {
+    // A few reads after long pauses met stalls, so their extra latency is hardly known.
+    let far = [250e3, 110e3, 90e3, 60e6, 100e6, 300e6, 120e3, 95e3];
+    let lone = [lone(100, &[250e3], 60), lone(10, &far, 8)];
+    let cells: Vec<Cell> = loops().into_iter().chain(lone).collect();
+    let light = predicted(&cells, Offered::PoissonPerS(100.0));
+    let latency = light.latency_ns;
+    assert!(latency.high > 10.0 * latency.value && latency.low > 0.0, "{latency:?}");
+    let predictor = Predictor::of_cells(&cells);
+    let faster = DriftFactors::clock(1.0 / 0.7);
+    let mix = Mix::one(OpKind::Read, Locality::Random, 4 << 10);
+    let offered = Offered::PoissonPerS(100.0);
+    let found = predictor.predict_at(faster, light.model, &mix, offered).unwrap().latency_ns;
+    assert!((found.value / latency.value / 0.7 - 1.0).abs() < 0.01, "{found:?} {latency:?}");
+    assert!((found.high / latency.high / 0.7 - 1.0).abs() < 0.01, "{found:?} {latency:?}");
 }
 
 #[test]

@@ -260,6 +260,24 @@ fn where_only_the_largest_rate_moved_lone_requests_take_as_long_as_before() {
     assert!((found.iops.value / 500.0 - 1.0).abs() < 0.01, "{found:?}");
 }
 
+/// Closed loops of eight servers of 1 ms, whose rates are only known to a factor of about two.
+fn unsure_servers() -> Predictor {
+    let unsure = |cell: Cell| Cell { iops: Estimate::within_ratio(cell.iops.value, 0.7), ..cell };
+    Predictor::of_cells(&servers(8).into_iter().map(unsure).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_rate_within_the_error_bar_of_the_maximum_has_no_latency() {
+    let (predictor, mix) = (unsure_servers(), reads(4096));
+    let max = predictor.max_rate(&mix).unwrap();
+    assert!(max.low > 1_000.0 && max.low < 6_000.0, "{max:?}");
+    let steady = |rate| {
+        predictor.steady(predictor.predict(&mix, Offered::PoissonPerS(rate)).unwrap()).map(|_| ())
+    };
+    assert_eq!(steady(0.99 * max.low), Ok(()));
+    assert!(matches!(steady(1.01 * max.low), Err(PredictError::NearMaximum { .. })));
+}
+
 #[test]
 fn the_highest_rate_that_keeps_a_mean_is_where_the_mean_is_that() {
     let predictor = Predictor::of_cells(&servers(1));
@@ -268,10 +286,24 @@ fn the_highest_rate_that_keeps_a_mean_is_where_the_mean_is_that() {
         .unwrap();
     // M/D/1: 1 ms + 1 ms * rho / (2 (1 - rho)) is 2 ms at two thirds.
     assert!((found.iops.value - 667.0).abs() < 5.0, "{:?}", found.iops);
+    assert!(found.iops.low < 667.0 && found.iops.high > 667.0, "{:?}", found.iops);
     assert_eq!(
         predictor.highest_rate(DriftFactors::PROFILED, &reads(4096), Objective::MeanNs(5e5)),
         Err(PredictError::OutOfReach)
     );
+}
+
+#[test]
+fn the_low_end_of_a_highest_rate_is_safe_although_the_rate_itself_is_beyond_the_sure_maximum() {
+    let (predictor, mix) = (unsure_servers(), reads(4096));
+    let most = Objective::MeanNs(1e8);
+    let found = predictor.highest_rate(DriftFactors::PROFILED, &mix, most).unwrap();
+    let max = predictor.max_rate(&mix).unwrap();
+    assert!(found.iops.value > max.low, "the expected latency decides: {:?}", found.iops);
+    assert!(found.iops.low <= max.low && found.iops.high > max.value, "{:?}", found.iops);
+    let safe = Offered::PoissonPerS(found.iops.low);
+    let safe = predictor.steady(predictor.predict(&mix, safe).unwrap()).unwrap();
+    assert!(safe.latency_ns.high <= 1e8, "{safe:?}");
 }
 
 #[test]

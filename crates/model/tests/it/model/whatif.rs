@@ -1,8 +1,8 @@
 //! What-ifs against theory, on cells computed from theory, and the balance on random devices.
 
-use crate::model::synthetic::{closed_cell, workload};
+use crate::model::synthetic::{closed_cell, trial, workload};
 use model::Predictor;
-use model::whatif::{BalanceSide, Setup, WhatIfError, balance};
+use model::whatif::{BalanceSide, Setup, WhatIfError, balance, document};
 use record::{
     Cell, Change, Estimate, HistogramSnapshot, LoadState, Locality, Mix, MixClass, Offered, OpKind,
     Pattern, RaidLevel, bucket_index,
@@ -125,6 +125,47 @@ fn a_mirrored_write_waits_for_the_later_of_two() {
     let disk = servers(1, 1000.0);
     let change = Change::Array { disks: 2, raid: RaidLevel::Raid1, chunk_bytes: 64 << 10 };
     near(&after(&open(0.0, 500.0), change, &disk).latency_ns, 3.0 * MS, 0.03);
+}
+
+#[test]
+fn a_mirrored_write_takes_at_most_twice_as_long_however_much_the_times_vary() {
+    // One write in a hundred takes a thousand times as long.
+    let buckets = vec![(bucket_index(100_000) as u32, 990), (bucket_index(100_000_000) as u32, 10)];
+    let stalling = |depth| {
+        let plain = closed_cell(workload(OpKind::Write, Pattern::Random, 4096, depth), 900.0);
+        Cell { histogram: HistogramSnapshot { buckets: buckets.clone() }, ..plain }
+    };
+    let disk = Predictor::of_cells(&[1, 2, 4].map(stalling));
+    let change = Change::Array { disks: 2, raid: RaidLevel::Raid1, chunk_bytes: 64 << 10 };
+    let before = open(0.0, 50.0).state(&disk).unwrap().latency_ns.value;
+    let ratio = after(&open(0.0, 50.0), change, &disk).latency_ns.value / before;
+    assert!((1.5..=2.0).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn a_ratio_has_the_errors_of_both_loads_unless_they_are_the_same_load() {
+    // Eight servers, whose rate at each depth is only known to a factor of two.
+    let unsure = |depth: u32| {
+        let cell = cell(OpKind::Read, Pattern::Random, depth, 1000.0 * f64::from(depth.min(8)));
+        Cell { iops: Estimate::within_ratio(cell.iops.value, 0.7), ..cell }
+    };
+    let cells = [1, 2, 4, 8, 16, 32, 64].map(unsure);
+    let disk = Predictor::of_cells(&cells);
+    let one = trial(&workload(OpKind::Read, Pattern::Random, 4096, 1), 1000.0);
+    let profile = crate::model::compare::profile_of(&[one]);
+    let ratio = |setup: &Setup, change: Change| {
+        let found = document(&profile, &disk, setup, &[change], None, "0").unwrap();
+        found.cases[0].latency_ratio.unwrap()
+    };
+    let lone = Setup::new(mix(1.0), Offered::Depth(1.0));
+    let deeper = ratio(&lone, Change::Depth(16.0));
+    near(&deeper, 2.0, 0.02);
+    assert!(deeper.high > 4.0 && deeper.low < 1.0, "two cells: {deeper:?}");
+    for setup in [lone, open(1.0, 100.0)] {
+        let faster = ratio(&setup, Change::Faster(0.3));
+        near(&faster, 0.7, 0.02);
+        assert!(faster.low > 0.65 && faster.high < 0.76, "one cell: {faster:?}");
+    }
 }
 
 #[test]
