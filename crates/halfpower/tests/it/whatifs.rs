@@ -191,7 +191,9 @@ fn no_advice_on_sizes_is_below_what_the_same_profile_shows() {
     });
     let size = |advice: &&Advice| advice.subject == "sequential read size";
     let advised = &profile.advice.iter().find(size).unwrap().recommendation;
-    assert!(words.any(|words| words == *advised), "{advised:?}, with {most} bytes per second");
+    // Without the sizes that the errors allow.
+    let choice = advised.split(';').next();
+    assert!(words.any(|it| choice == Some(it.as_str())), "{advised:?}, with {most} bytes/s");
 }
 
 #[test]
