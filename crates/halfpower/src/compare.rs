@@ -112,9 +112,9 @@ fn not_found(library: &Library, name: &str, error: &StoreError) -> anyhow::Error
     let name = quoted(name);
     usage(match kind {
         Some(kind) => format!(
-            "{name} is a document of kind {}, but compare takes only trials, experiments and profiles; to see \
-             whether a change helped, compare a check or run before it with one after it, or print \
-             both documents with `halfpower show`",
+            "{name} is a document of kind {}, but compare takes only trials, experiments and \
+             profiles; to see whether a change helped, compare a check or run before it with one \
+             after it, or print both documents with `halfpower show`",
             kind.name()
         ),
         None => format!("{name} is neither a file nor the id of a document: {error}"),

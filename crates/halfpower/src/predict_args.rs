@@ -80,7 +80,7 @@ pub(crate) struct PredictArgs {
     #[command(flatten, next_help_heading = "Changes")]
     pub(crate) change: ChangeArgs,
     /// Measure for about 40 s how much the device's speed differs from the profile, and adjust the
-    /// prediction.
+    /// prediction. The profile must come from `check --for-diagnosis`.
     #[arg(long, conflicts_with = "spec")]
     pub(crate) now: bool,
     /// Predict from a data sheet (seek, rotation and transfer times) and an M/M/1 queue, instead of

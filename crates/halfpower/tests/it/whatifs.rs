@@ -46,6 +46,8 @@ fn what_the_flags_say_is_the_load_first_and_then_the_change() {
     disk.run("predict last --rate-iops 10 --balance").refuses(2, &["recording"]);
     disk.run("predict last --rate-iops 10 --faster 10% --slo mean=9ms").refuses(2, &["--slo"]);
     disk.run("predict last --iodepth 4 --faster 10% --now").refuses(2, &["--now"]);
+    disk.run("predict last --sessions 8 --faster 10%")
+        .refuses(2, &["--sessions predicts only the unchanged disk"]);
 }
 
 #[test]
