@@ -1,7 +1,8 @@
 //! Parsers for the values of flags. Each error says which values are accepted.
 
 use record::{
-    AreaZone, Bytes, EngineName, IoClass, IoPriority, RaidLevel, RebuildPace, SizeShare, UnitError,
+    AreaZone, Bytes, EngineName, IoClass, IoPriority, Nanos, RaidLevel, RebuildPace, SizeShare,
+    UnitError,
 };
 use std::str::FromStr;
 
@@ -17,6 +18,15 @@ pub(crate) fn choice<T: Copy + Send + Sync + 'static>(
 /// Parses a number with a unit, for flags that clap's own parser cannot handle.
 pub(crate) fn unit<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: UnitError| error.to_string())
+}
+
+/// Parses a short time, which needs a unit: other flags read a bare number as seconds, which is rarely meant
+/// here.
+pub(crate) fn short_time(text: &str) -> Result<Nanos, String> {
+    if text.parse::<f64>().is_ok() {
+        return Err(format!("write {text}us, {text}ms or {text}s"));
+    }
+    unit(text)
 }
 
 pub(crate) fn some_bytes(text: &str) -> Result<Bytes, String> {

@@ -6,6 +6,7 @@
 //! each fact in [`DeviceFacts`](crate::DeviceFacts), which every new check would have to extend. Facts that
 //! are already there are not repeated here.
 
+use crate::format_share;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -128,6 +129,9 @@ impl SystemFact {
     pub fn values_text(&self) -> String {
         let each = self.values.iter().take(SHOWN_MAX).map(|one| match &one.value {
             FactData::Text(text) => format!("{} {text}", one.name),
+            FactData::Number(share) if one.unit == "share" => {
+                format!("{} {}", one.name, format_share(*share))
+            }
             FactData::Number(number) if one.unit.is_empty() => format!("{} {number}", one.name),
             FactData::Number(number) => format!("{} {number} {}", one.name, one.unit),
         });
