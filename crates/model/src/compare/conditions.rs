@@ -6,7 +6,10 @@ use record::{
     Profile, Target, Trial, Workload, format_bytes,
 };
 use std::collections::BTreeSet;
+use std::path::Path;
 
+/// The condition name of a target's path.
+const TARGET: &str = "target";
 /// The condition name of the I/O scheduler.
 pub const SCHEDULER: &str = "scheduler";
 
@@ -101,7 +104,7 @@ impl Conditions {
 
     /// The target and its place on the device.
     fn target(&mut self, target: &Target) {
-        self.add("target", Some(target.path.clone()));
+        self.add(TARGET, Some(target.path.clone()));
         self.add("described by a file with hash", target.file_hash.clone());
         self.add("size", Some(bytes(target.size_bytes)));
         if let Some(device) = &target.device {
@@ -182,9 +185,24 @@ pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition
     let text = |values: Option<&[String]>| values.map(|values| values.join(", "));
     let all =
         a.entries.iter().chain(only_b).map(|(what, _)| (what, a.values(what), b.values(what)));
-    all.filter(|(_, a, b)| set(*a) != set(*b))
+    let differ = |what: &str, a: Option<&[String]>, b: Option<&[String]>| {
+        set(a) != set(b) && !(what == TARGET && a.zip(b).is_some_and(|(a, b)| may_be_same(a, b)))
+    };
+    all.filter(|(what, a, b)| differ(what, *a, *b))
         .map(|(what, a, b)| ComparedCondition { what: what.clone(), a: text(a), b: text(b) })
         .collect()
+}
+
+/// Whether the paths of both sides may be the same: one may be relative to a directory that is unknown now.
+/// Their disks are compared as conditions of their own.
+fn may_be_same(a: &[String], b: &[String]) -> bool {
+    let same = |one: &String, other: &String| {
+        let (one, other) = (Path::new(one), Path::new(other));
+        let one_is_relative = one.is_absolute() != other.is_absolute();
+        one == other || (one_is_relative && (one.ends_with(other) || other.ends_with(one)))
+    };
+    let all_in = |a: &[String], b: &[String]| a.iter().all(|it| b.iter().any(|to| same(it, to)));
+    all_in(a, b) && all_in(b, a)
 }
 
 /// The conditions of a profile that have changed on its device or kernel since. Only conditions known on
