@@ -263,7 +263,7 @@ class Places(unittest.TestCase):
 
     def test_a_database_of_a_newer_program_or_of_another_one_is_refused(self):
         copy = self.folder / "copy.db"
-        for pragma, error in (("user_version = 4", "schema 4.*update"), ("application_id = 7", "another")):
+        for pragma, error in (("user_version = 5", "schema 5.*update"), ("application_id = 7", "another")):
             shutil.copy(self.made.database, copy)
             with sqlite3.connect(copy) as connection:
                 connection.execute(f"PRAGMA {pragma}")

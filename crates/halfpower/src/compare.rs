@@ -94,10 +94,7 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
             false => &[DocumentKind::Experiment, DocumentKind::Profile, DocumentKind::Trial],
         };
         let documents = library.named(name, kinds).map_err(|error| match error {
-            StoreError::NotFound { .. } | StoreError::NoFile(_) => usage(format!(
-                "{} is neither a file nor the id of a document: {error}",
-                quoted(name)
-            )),
+            StoreError::NotFound { .. } | StoreError::NoFile(_) => not_found(library, name, &error),
             other => other.into(),
         })?;
         let side = Side::of_documents(word, &documents, &arm);
@@ -105,6 +102,23 @@ fn source(library: &Library, argument: &str) -> anyhow::Result<Source> {
     }
     let side = Side::together(argument, &sides).map_err(|error| unusable(argument, &error))?;
     Ok(Source::Side(Box::new(side)))
+}
+
+/// Why no document that can be compared has this name: perhaps a document of another kind has it.
+fn not_found(library: &Library, name: &str, error: &StoreError) -> anyhow::Error {
+    // `last` is the newest profile.
+    let other = (!name.starts_with(LAST)).then(|| library.named(name, &DocumentKind::ALL));
+    let kind = other.and_then(Result::ok).and_then(|found| found.first()?.kind());
+    let name = quoted(name);
+    usage(match kind {
+        Some(kind) => format!(
+            "{name} is a document of kind {}, but compare takes only trials, experiments and \
+             profiles; to see whether a change helped, compare a check or run before it with one \
+             after it, or print both documents with `halfpower show`",
+            kind.name()
+        ),
+        None => format!("{name} is neither a file nor the id of a document: {error}"),
+    })
 }
 
 /// The trace in a file, if it is one; no document begins like a trace.

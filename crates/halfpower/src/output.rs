@@ -36,7 +36,8 @@ impl Verdict {
 }
 
 /// Colour and width of the output. Colour is used on a terminal unless `NO_COLOR` is set to a non-empty value
-/// (no-color.org). The width is the terminal's, or else that of `COLUMNS`.
+/// (no-color.org). The width is the terminal's, or else that of `COLUMNS`. If neither is known, the output is
+/// a file or another program, which needs whole rows.
 pub(crate) fn style() -> Style {
     let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
@@ -44,8 +45,14 @@ pub(crate) fn style() -> Style {
     let terminal = stdout.is_terminal();
     let columns = kernel::terminal_columns().map(usize::from);
     let said = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let width = columns.or_else(said).unwrap_or(DEFAULT_WIDTH);
-    Style { color: wanted && terminal && !dumb, width, extent: extent(), database: database() }
+    let known = columns.or_else(said);
+    Style {
+        color: wanted && terminal && !dumb,
+        width: known.unwrap_or(DEFAULT_WIDTH),
+        whole_rows: known.is_none() && !terminal,
+        extent: extent(),
+        database: database(),
+    }
 }
 
 /// Sets the database that printed commands name with `--db`.

@@ -26,7 +26,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         }
     };
     if let Some(observation) = changed::observation(arguments, source)? {
-        arguments.refuse_unchanged()?;
+        arguments.refuse_unchanged("applies to a profile, not to a recording; name a profile")?;
         let document = changed::of_observation(arguments, &observation)?;
         return arguments.view.show(&document, &report::whatif(&document));
     }
@@ -37,7 +37,10 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
     // Report a missing profile first: without it, no other flag means anything.
     let profile = keeping.profile(source)?;
     if !arguments.changes(false)?.is_empty() {
-        arguments.refuse_unchanged()?;
+        arguments.refuse_unchanged(
+            "predicts only the unchanged disk, and cannot be combined with a change; omit one of \
+             them",
+        )?;
         let (predictor, setup) = (Predictor::new(&profile), arguments.stated()?);
         let document = changed::of_load(arguments, None, &profile, &predictor, &setup)?;
         return arguments.view.show(&document, &report::whatif(&document));
@@ -98,16 +101,14 @@ impl PredictArgs {
         })
     }
 
-    /// Rejects flags that apply only to the unchanged device.
-    fn refuse_unchanged(&self) -> anyhow::Result<()> {
+    /// Rejects flags that apply only to the unchanged device of a profile; `why` completes the sentence.
+    fn refuse_unchanged(&self, why: &str) -> anyhow::Result<()> {
         let flags = [
             ("--slo", !self.slo.is_empty()),
             ("--sessions", self.sessions.sessions.is_some()),
             ("--now", self.now),
         ];
-        refuse_given(&flags, |flag| {
-            format!("{flag} cannot be combined with a change; omit one of them")
-        })
+        refuse_given(&flags, |flag| format!("{flag} {why}"))
     }
 
     /// Prints a prediction. If the profile does not support an answer, the exit code is that of no result. A

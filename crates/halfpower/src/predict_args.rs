@@ -6,7 +6,9 @@
 use crate::failure::usage;
 use crate::run_args::ARRIVALS;
 use crate::store_args::ViewArgs;
-use crate::values::{Mix as Sizes, choice, depth, mix, part, percent, raid, rate, unit};
+use crate::values::{
+    Mix as Sizes, choice, depth, mix, part, percent, raid, rate, short_time, unit,
+};
 use clap::Args;
 use model::whatif::Setup;
 use plan::LoadSpec;
@@ -80,7 +82,7 @@ pub(crate) struct PredictArgs {
     #[command(flatten, next_help_heading = "Changes")]
     pub(crate) change: ChangeArgs,
     /// Measure for about 40 s how much the device's speed differs from the profile, and adjust the
-    /// prediction.
+    /// prediction. The profile must come from `check --for-diagnosis`.
     #[arg(long, conflicts_with = "spec")]
     pub(crate) now: bool,
     /// Predict from a data sheet (seek, rotation and transfer times) and an M/M/1 queue, instead of
@@ -111,6 +113,7 @@ pub(crate) struct SessionArgs {
         value_name = "TIME",
         default_value = "0s",
         requires = "sessions",
+        value_parser = short_time,
         help_heading = "Commits"
     )]
     pub(crate) work: Nanos,
@@ -210,7 +213,8 @@ pub(crate) struct ChangeArgs {
     cache_hit: Option<f64>,
     /// Latency of a read that the cache of --cache-hit serves [default: the latency of re-reads in
     /// the profile].
-    #[arg(long, value_name = "TIME", requires = "cache_hit", help_heading = "Changes")]
+    #[arg(long, value_name = "TIME", requires = "cache_hit", value_parser = short_time,
+        help_heading = "Changes")]
     hit_time: Option<Nanos>,
     /// Share of the reads that the host's memory serves.
     #[arg(long, value_name = "PERCENT", value_parser = part, help_heading = "Changes")]

@@ -20,6 +20,15 @@ pub(crate) fn unit<T: FromStr<Err = UnitError>>(text: &str) -> Result<T, String>
     text.parse().map_err(|error: UnitError| error.to_string())
 }
 
+/// Parses a short time, which needs a unit: other flags read a bare number as seconds, which is rarely meant
+/// here.
+pub(crate) fn short_time(text: &str) -> Result<Nanos, String> {
+    if text.parse::<f64>().is_ok() {
+        return Err(format!("write {text}us, {text}ms or {text}s"));
+    }
+    unit(text)
+}
+
 pub(crate) fn some_bytes(text: &str) -> Result<Bytes, String> {
     match unit(text)? {
         Bytes(0) => Err("the value must be above 0, for example 1g".to_owned()),

@@ -13,7 +13,7 @@
 //! describe devices that gain by batching.
 
 use libm::sqrt;
-use record::DepthPoint;
+use record::{DepthPoint, Estimate};
 
 /// A rate is a loss if it is below the best by more than this many standard errors of the difference.
 const LOSS_LIMIT: f64 = 3.0;
@@ -30,9 +30,22 @@ pub(crate) struct Rate {
     pub(crate) se: f64,
 }
 
-/// The points with moderated standard errors, scaled so that a normal quantile gives their intervals.
+/// The points with moderated standard errors.
 pub(crate) fn rates(points: &[DepthPoint]) -> Vec<Rate> {
-    let known: Vec<(f64, f64)> = points.iter().map(relative_variance).collect();
+    let measured: Vec<Estimate> = points.iter().map(|point| point.iops).collect();
+    let rate = |(point, rate): (&DepthPoint, Estimate)| Rate {
+        depth: point.depth,
+        rate: rate.value,
+        se: rate.se,
+    };
+    points.iter().zip(moderated(&measured)).map(rate).collect()
+}
+
+/// The rates of a curve with moderated standard errors, scaled so that a normal quantile gives their
+/// intervals: the points of a curve share their variances, because three visits alone give a poor estimate.
+#[must_use]
+pub fn moderated(rates: &[Estimate]) -> Vec<Estimate> {
+    let known: Vec<(f64, f64)> = rates.iter().map(relative_variance).collect();
     let freedom: f64 = known.iter().map(|(_, freedom)| freedom).sum();
     let pooled: f64 =
         known.iter().map(|(variance, freedom)| variance * freedom).sum::<f64>() / freedom.max(1.0);
@@ -41,23 +54,21 @@ pub(crate) fn rates(points: &[DepthPoint]) -> Vec<Rate> {
     } else {
         1.0
     };
-    let rate = |(point, (variance, own)): (&DepthPoint, &(f64, f64))| {
-        let value = point.iops.value;
+    let rate = |(rate, (variance, own)): (&Estimate, &(f64, f64))| {
         let se = if *own > 0.0 {
             let shared = (POOLED_FREEDOM * pooled + own * variance) / (POOLED_FREEDOM + own);
-            widening * sqrt(shared) * value
+            widening * sqrt(shared) * rate.value
         } else {
-            point.iops.se
+            rate.se
         };
-        Rate { depth: point.depth, rate: value, se }
+        Estimate::from_se(rate.value, se, 0)
     };
-    points.iter().zip(&known).map(rate).collect()
+    rates.iter().zip(&known).map(rate).collect()
 }
 
-/// Variance of a point's rate as a share of its square, and its degrees of freedom. A single visit has zero
+/// Variance of a rate as a share of its square, and its degrees of freedom. A single visit has zero
 /// degrees, because its interval comes from within the visit.
-fn relative_variance(point: &DepthPoint) -> (f64, f64) {
-    let estimate = &point.iops;
+fn relative_variance(estimate: &Estimate) -> (f64, f64) {
     let se = stats::visits_se(estimate);
     let variance = (se / estimate.value).powi(2);
     let freedom = if variance.is_finite() { f64::from(estimate.n.max(1)) - 1.0 } else { 0.0 };

@@ -12,7 +12,7 @@
 //! exceed every gain; nine tenths of the rate, which takes queues three times as deep; the maximum
 //! of X/R, which has no parameter to reason about; and curvature, which needs more points.
 
-use crate::curve::Rate;
+use crate::curve::moderated;
 use crate::expect::SPAN_MAX;
 use crate::size::{direct, only_size};
 use record::{Cell, DepthCurve, DepthPoint, Estimate, OpKind, Pattern};
@@ -51,12 +51,12 @@ impl SufficientIndex {
     }
 }
 
-/// The rate at each depth, as [`deep_enough`] takes them. The points of a curve share their variances,
-/// because three visits alone give a poor estimate.
+/// The rate at each depth, as [`deep_enough`] takes them, with moderated errors ([`moderated`]).
 #[must_use]
 pub fn rates(points: &[DepthPoint]) -> Vec<(f64, Estimate)> {
-    let of = |rate: Rate| (f64::from(rate.depth), Estimate::from_se(rate.rate, rate.se, 0));
-    crate::curve::rates(points).into_iter().map(of).collect()
+    let measured: Vec<Estimate> = points.iter().map(|point| point.iops).collect();
+    let depths = points.iter().map(|point| f64::from(point.depth));
+    depths.zip(moderated(&measured)).collect()
 }
 
 /// The curves in the cells: at most one per operation, reads first. `knee_gain` is a share, normally
@@ -127,6 +127,12 @@ pub fn deep_enough(rates: &[(f64, Estimate)], knee_gain: f64) -> Option<Sufficie
     enough(&rates, ENOUGH_SHARE)
 }
 
+/// Whether a rate is so uncertain (about ±60 %) that it supports no recommendation.
+#[must_use]
+pub fn is_uncertain(rate: &Estimate) -> bool {
+    rate.high > SPAN_MAX * rate.low
+}
+
 /// The smallest index that gives this share of the largest rate. `None` without rates. A largest rate that
 /// is uncertain by ±60 % may be a lucky one, and leaves every index open.
 #[must_use]
@@ -135,7 +141,7 @@ pub fn enough(rates: &[Estimate], share: f64) -> Option<SufficientIndex> {
     let by_rate = |a: &usize, b: &usize| rates[*a].value.total_cmp(&rates[*b].value);
     let largest = (0..rates.len()).rev().max_by(by_rate)?;
     let asked = rates[largest].scaled(share);
-    let uncertain = asked.high > SPAN_MAX * asked.low;
+    let uncertain = is_uncertain(&asked);
     let first = |gives: &dyn Fn(&Estimate) -> bool| {
         rates[..largest].iter().position(gives).unwrap_or(largest)
     };

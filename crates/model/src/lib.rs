@@ -36,8 +36,10 @@ pub use compare::{
     CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,
     settings_told,
 };
+pub use curve::moderated;
 pub use depth::{
-    DEFAULT_KNEE_GAIN, ENOUGH_SHARE, SufficientIndex, deep_enough, depth_curves, enough, rates,
+    DEFAULT_KNEE_GAIN, ENOUGH_SHARE, SufficientIndex, deep_enough, depth_curves, enough,
+    is_uncertain, rates,
 };
 pub use expect::expectations;
 pub use fits::{MIN_FIT_SIZES, fit_is_poor, service_time_fits};

@@ -24,6 +24,9 @@ const MAX_DEPTH: u32 = 256;
 const DEPTH_CURVE_BYTES: u64 = 4 << 10;
 /// A series of rising depths ends when two doublings together gain less than this.
 const LADDER_GAIN: f64 = 0.1;
+/// Depth up to which a series does not end for that reason. Each depth has a single visit at that time, and
+/// noise makes the first few look flat.
+const LADDER_LEAST: u32 = 32;
 /// Expected number of cells in a whole plan, to choose the length of a visit.
 const EXPECTED_CELLS: u64 = 85;
 /// Share of the budget for the three rounds on a fast device. It is small, so that the rest doubles the
@@ -210,7 +213,7 @@ impl CheckPlan {
                 continue;
             }
             let rates: Vec<f64> = self.rungs(op).into_iter().map(|(_, rate)| rate).collect();
-            if depth > 4 && is_flat(&rates, LADDER_GAIN) {
+            if depth > LADDER_LEAST && is_flat(&rates, LADDER_GAIN) {
                 return None;
             }
             let spec = CellSpec::direct(op, Pattern::Random, DEPTH_CURVE_BYTES, depth);

@@ -70,9 +70,9 @@ pub enum Preparation {
 /// Where a finished trial is saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Saved {
-    /// As a document of its own.
+    /// As a part of the document that the command saves at its end.
     #[default]
-    Alone,
+    Part,
     /// At its position in the plan of an experiment.
     InExperiment {
         /// Id of the experiment.
@@ -100,7 +100,7 @@ pub struct Progress {
 }
 
 impl PlannedTrial {
-    /// A trial on the command's targets, saved as a document of its own.
+    /// A trial on the command's targets, saved as a part of the command's document.
     #[must_use]
     pub fn new(workload: Workload, seed: u64) -> Self {
         Self { label: describe(&workload), workload, seed, ..Self::default() }

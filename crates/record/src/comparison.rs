@@ -84,6 +84,8 @@ pub struct ComparedCondition {
 pub enum ComparedMetric {
     /// Requests per second.
     RatePerS,
+    /// Commits per second of all committers together.
+    CommitsPerS,
     /// Mean latency, where it is not simply the inverse of the rate, as it is in a closed loop.
     LatencyMeanNs,
     /// 99th percentile of the latency.
@@ -102,7 +104,7 @@ impl ComparedMetric {
     /// Whether a larger value is better.
     #[must_use]
     pub fn more_is_better(self) -> bool {
-        self == Self::RatePerS
+        matches!(self, Self::RatePerS | Self::CommitsPerS)
     }
 }
 

@@ -14,6 +14,8 @@ pub const PROFILE_SCHEMA: &str = "halfpower/profile/1";
 /// Budget of a check that resolves open questions, as a multiple of this one. Four times as many visits halve
 /// the errors.
 const LONGER: u64 = 5;
+/// The budget for a number of flushes is longer by this factor, because flushes may become slower.
+const FLUSHES_MARGIN: f64 = 1.25;
 
 /// Measured performance of a device, as a reference for later.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -130,8 +132,21 @@ impl Profile {
     /// The command for another check of this target with five times the budget, which narrows the intervals.
     #[must_use]
     pub fn longer_check(&self) -> String {
+        self.check_with(LONGER)
+    }
+
+    /// The same for so many flushes of one committer, of which this check made `flushes`: their number
+    /// grows with the budget.
+    #[must_use]
+    pub fn check_for_flushes(&self, needed: u64, flushes: u64) -> String {
+        let more = FLUSHES_MARGIN * needed as f64 / flushes.max(1) as f64;
+        self.check_with(LONGER.max(more.ceil() as u64))
+    }
+
+    fn check_with(&self, times: u64) -> String {
         let budget_s = self.budget_ns.0.div_ceil(1_000_000_000).max(1);
-        format!("halfpower check {} --budget {}s", shell_word(&self.target.path), LONGER * budget_s)
+        let budget_s = budget_s.saturating_mul(times);
+        format!("halfpower check {} --budget {budget_s}s", shell_word(&self.target.path))
     }
 
     /// Standard error that all rates share: from the device's speed over time, and from a short run.

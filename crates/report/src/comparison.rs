@@ -33,8 +33,9 @@ const FAR: f64 = 16.0;
 /// A compared quantity, in table order: title, name within a sentence, unit.
 type Metric = (ComparedMetric, &'static str, &'static str, Unit);
 
-const METRICS: [Metric; 7] = [
+const METRICS: [Metric; 8] = [
     (ComparedMetric::RatePerS, "IOPS", "IOPS", Unit::PerSecond),
+    (ComparedMetric::CommitsPerS, "Commits per second", "commits per second", Unit::Count),
     (ComparedMetric::LatencyMeanNs, "Mean latency", "mean latency", Unit::Nanos),
     (ComparedMetric::LatencyP99Ns, "99th percentile of the latency", "p99", Unit::Nanos),
     (ComparedMetric::FlushMeanNs, "Mean flush latency", "mean flush latency", Unit::Nanos),
@@ -308,7 +309,8 @@ fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): 
     let value = move |value: Option<f64>| Cell::or_none(value, |value| unit.format(value));
     let remark = "B compared with A; 95 % intervals, for all rows together";
     let section = story.section(title, remark);
-    if comparison.cells.len() > FEW_CELLS {
+    // No group of cells summarises commits.
+    if comparison.cells.len() > FEW_CELLS && metric != ComparedMetric::CommitsPerS {
         section.supporting();
     }
     section.table(&found, |t| {

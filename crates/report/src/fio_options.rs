@@ -7,8 +7,8 @@
 use crate::story::joined;
 use crate::trial::zones;
 use record::{
-    Arrival, Data, DropCache, EngineName, FlushKind, Instead, IoClass, NO_TIME_LIMIT, Nanos, OpKind,
-    Pattern, Regions, TargetKind, Trial, Workload, mix_word,
+    Arrival, Data, DropCache, EngineName, FlushKind, Instead, IoClass, NO_TIME_LIMIT, Nanos,
+    OpKind, Pattern, Regions, TargetKind, Trial, Workload, mix_word,
 };
 use serde_json::{Map, Value};
 
@@ -189,10 +189,7 @@ fn course(workload: &Workload) -> Vec<FioOption> {
             "sync_file_range",
             flushes(FlushKind::SyncFileRange).map(|every| format!("write,wait_after:{every}")),
         ),
-        (
-            "runtime",
-            (workload.runtime_ns != NO_TIME_LIMIT).then(|| time(workload.runtime_ns)),
-        ),
+        ("runtime", (workload.runtime_ns != NO_TIME_LIMIT).then(|| time(workload.runtime_ns))),
         ("ramp_time", (workload.ramp_ns.0 > 0).then(|| time(workload.ramp_ns))),
         ("time_based", switch(by_time)),
         ("io_size", rules.max_bytes.map(|bytes| (bytes.0 / jobs).to_string())),

@@ -105,6 +105,8 @@ pub struct Style {
     pub color: bool,
     /// Columns of the terminal. Pages are 60 to 160 columns wide, and paragraphs at most 100.
     pub width: usize,
+    /// Whether rows of tables may be wider than that. Otherwise they are truncated.
+    pub whole_rows: bool,
     /// How much of a story to print.
     pub extent: Extent,
     /// Words that name the database in printed commands for a saved document, such as `--db FILE`;
@@ -127,6 +129,6 @@ pub enum Extent {
 impl Default for Style {
     /// For a log file: no colour, 80 columns, everything.
     fn default() -> Self {
-        Self { color: false, width: 80, extent: Extent::Whole, database: "" }
+        Self { color: false, width: 80, whole_rows: false, extent: Extent::Whole, database: "" }
     }
 }

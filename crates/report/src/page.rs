@@ -203,6 +203,8 @@ pub(crate) fn wrap(text: &str, first: usize, width: usize) -> Vec<String> {
 #[derive(Debug)]
 pub(crate) struct Page {
     width: usize,
+    /// Whether lines may be wider.
+    whole_rows: bool,
     /// Columns of its widest paragraph.
     prose: usize,
     color: bool,
@@ -213,16 +215,22 @@ impl Page {
     pub(crate) fn new(style: &Style) -> Self {
         let width = style.width.clamp(WIDTHS.0, WIDTHS.1);
         let prose = style.width.clamp(PROSE_MIN, PROSE_MAX);
-        Self { width, prose, color: style.color, lines: Vec::new() }
+        let whole_rows = style.whole_rows;
+        Self { width, whole_rows, prose, color: style.color, lines: Vec::new() }
     }
 
     /// A part of a screen: as wide as given, and coloured by the caller.
     pub(crate) fn of_screen(width: usize) -> Self {
-        Self { width, prose: width, color: false, lines: Vec::new() }
+        Self { width, whole_rows: false, prose: width, color: false, lines: Vec::new() }
     }
 
     pub(crate) fn width(&self) -> usize {
         self.width
+    }
+
+    /// Whether rows of tables may be wider than the page.
+    pub(crate) fn whole_rows(&self) -> bool {
+        self.whole_rows
     }
 
     /// The columns of the terminal, which may be fewer than tables need.
@@ -241,7 +249,7 @@ impl Page {
         }
     }
 
-    /// Adds one line. Text beyond the page width is truncated.
+    /// Adds one line. Text beyond the page width is truncated, unless the style has whole rows.
     pub(crate) fn line(&mut self, spans: Vec<Span>) {
         self.lines.push(spans);
     }
@@ -288,8 +296,9 @@ impl Page {
     /// The page as text; every line ends with a newline.
     pub(crate) fn finish(self) -> String {
         let mut text = String::new();
+        let width = if self.whole_rows { usize::MAX } else { self.width };
         for line in &self.lines {
-            text.push_str(&painted(line, self.width, self.color));
+            text.push_str(&painted(line, width, self.color));
             text.push('\n');
         }
         text

@@ -356,14 +356,17 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
         Series::new("as requested", Form::Marks, vec![Point::known(at, &own.latency_ns)]),
     ];
     let time = |point: &PredictedPoint| number::time(point.latency_ns.value);
-    let place = |at: f64| if is_rate { number::per_second(at) } else { number::count(at) };
     let is_commit = document.commits.is_some();
     let what = if is_commit { "a commit" } else { "a request" };
-    let unit = if is_commit { " sessions" } else { "" };
+    let place = |at: f64| match (is_rate, is_commit) {
+        (true, _) => number::per_second(at),
+        (false, true) => number::counted(at, "session"),
+        (false, false) => number::count(at),
+    };
     let prefix = if is_rate || is_commit { "At" } else { "At QD" };
     let other = if last.at > at { last } else { points.first()? };
     let finding = format!(
-        "{prefix} {}{unit} {what} takes {}; at {}{unit} it takes {}.",
+        "{prefix} {} {what} takes {}; at {} it takes {}.",
         place(at),
         time(own),
         place(other.at),

@@ -91,7 +91,11 @@ impl Document for Trial {
     }
     fn columns(&self) -> Vec<(&'static str, Value)> {
         let mut columns = target_columns(self.targets.first());
-        columns.extend([("cell", self.cell.clone().into()), ("clean", self.clean().into())]);
+        columns.extend([
+            ("cell", self.cell.clone().into()),
+            ("clean", self.clean().into()),
+            ("part", false.into()),
+        ]);
         columns
     }
 }
@@ -261,7 +265,7 @@ pub(crate) fn write<D: Document>(
     columns.extend(compact.map(|bytes| ("columns", bytes.into())));
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let (table, key) = own.map_or(("document", "kind, id"), |table| (table, "id"));
-    let changed: Vec<String> = ["clean", "time", "simulated", "document", "columns"]
+    let changed: Vec<String> = ["clean", "part", "time", "simulated", "document", "columns"]
         .iter()
         .filter(|name| names.contains(name))
         .map(|name| format!("{name} = excluded.{name}"))

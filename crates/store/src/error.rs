@@ -203,6 +203,10 @@ fn what_is_there(kinds: &[DocumentKind]) -> &'static str {
         [DocumentKind::Observation] => {
             "run `halfpower record` to create one or to save another tool's file"
         }
+        // For `compare`, the last document is the last profile.
+        _ if !kinds.contains(&DocumentKind::Diagnosis) => {
+            "name an id, or its beginning or end; `halfpower show list` lists what is saved"
+        }
         _ => {
             "name an id, or its beginning or end; \"last\" is the newest document; \
              `halfpower show list` lists what is saved"

@@ -17,12 +17,8 @@ const END_LEAST: usize = 6;
 /// Number of ids listed when a prefix is ambiguous.
 const CANDIDATES: usize = 5;
 
-/// Selects only trials that belong to no other document. Limits, validations and zone maps list their
-/// trials in their JSON, as `trial_ids`.
-const OF_NO_OTHER: &str = " AND NOT EXISTS (SELECT 1 FROM profile_trial WHERE trial_id = trial.id) \
-    AND NOT EXISTS (SELECT 1 FROM experiment_trial WHERE trial_id = trial.id) \
-    AND id NOT IN (SELECT entry.value FROM document AS other, json_tree(other.document) AS entry \
-        WHERE other.kind IN ('limits', 'validation', 'zones') AND entry.path GLOB '*trial_ids*')";
+/// Selects only trials that belong to no other document, finished or not.
+const OF_NO_OTHER: &str = " AND part = 0";
 
 /// The word for the newest document; `last~1` is the one before it.
 pub const LAST: &str = "last";
@@ -40,8 +36,8 @@ impl Store {
         Ok(document)
     }
 
-    /// The document of any of these kinds that [`Store::document`] would find, with its trials. Trials that
-    /// belong to a profile or an experiment count as the newest only if nothing else is saved.
+    /// The document of any of these kinds that [`Store::document`] would find, with its trials. If other
+    /// kinds are requested too, a trial that belongs to another document is never the newest.
     ///
     /// # Errors
     /// If none or several match, or the file cannot be read.
@@ -76,8 +72,8 @@ impl Store {
         self.kept(&[D::KIND])
     }
 
-    /// The saved documents of these kinds, in the order in which they were saved. Trials that belong to a
-    /// profile or an experiment are omitted if other kinds are requested too.
+    /// The saved documents of these kinds, in the order in which they were saved. Trials that belong to
+    /// another document are omitted if other kinds are requested too.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -206,14 +202,7 @@ impl Store {
             found.extend(self.rows(&sql, &[&target], |row| Ok((row.get(0)?, kind, row.get(1)?)))?);
         }
         found.sort_by_key(|(row, ..)| std::cmp::Reverse(*row));
-        let newest = found.into_iter().nth(back).map(|(_, kind, id)| (kind, id));
-        // An interrupted command may have left trials of a document that was never finished.
-        match newest {
-            None if kinds.len() > 1 && kinds.contains(&Trial::KIND) => {
-                self.newest(back, &[Trial::KIND], target)
-            }
-            newest => Ok(newest),
-        }
+        Ok(found.into_iter().nth(back).map(|(_, kind, id)| (kind, id)))
     }
 }
 

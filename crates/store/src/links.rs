@@ -8,10 +8,26 @@
 use crate::document::write;
 use crate::{Document, Store, StoreError};
 use record::{DeviceFacts, DoneTrial, Experiment, Profile, Trial};
-use rusqlite::{Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 use std::collections::BTreeMap;
 
 impl Store {
+    /// Adds a trial that belongs to a document which does not exist yet. A repeated call behaves as in
+    /// [`Store::add_document`].
+    ///
+    /// # Errors
+    /// As [`Store::add_document`].
+    pub fn add_part(&mut self, trial: &Trial) -> Result<(), StoreError> {
+        let text = self.text(trial)?;
+        if !self.wanted(trial, &text)? {
+            return Ok(());
+        }
+        self.transaction(|open| {
+            write(trial, open, &text, None)?;
+            mark_part(open, &trial.id)
+        })
+    }
+
     /// Adds a profile and links it to its trials, all of which must be saved already. Both are committed
     /// together before this returns. A repeated call behaves as in [`Store::add_document`].
     ///
@@ -36,6 +52,7 @@ impl Store {
             )?;
             for (position, id) in trials.iter().enumerate() {
                 insert.execute(params![profile.id, position as i64, id])?;
+                mark_part(open, id)?;
             }
             Ok(())
         })
@@ -121,8 +138,8 @@ impl Store {
                  VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT (experiment_id, position) DO UPDATE SET trial_id = ?3, extras = ?4",
                 params![experiment_id, position, trial.id, extras_text],
-            )
-            .map(drop)
+            )?;
+            mark_part(open, &trial.id)
         })
     }
 
@@ -152,4 +169,9 @@ impl Store {
         });
         done.map_err(|cause| StoreError::from_sqlite(&self.path, cause))
     }
+}
+
+/// Marks a saved trial as a part of another document.
+fn mark_part(connection: &Connection, id: &str) -> rusqlite::Result<()> {
+    connection.execute("UPDATE trial SET part = 1 WHERE id = ?1", [id]).map(drop)
 }

@@ -23,13 +23,17 @@ pub const APPLICATION_ID: i32 = i32::from_be_bytes(record::DATABASE_MARK);
 /// JSON), `device` (the whole disk's kernel name), `clean` (no finding makes the numbers invalid). `rowid`
 /// is the order in which documents were saved.
 ///
+/// `part` marks a trial that belongs to another document. A check saves its trials before its profile
+/// exists, so links alone would not show it. In older files, limits, validations and zone maps list their
+/// trials only in their JSON.
+///
 /// Documents that need no further columns share one table and differ by `kind`. An experiment has a table
 /// of its own, because its trials refer to it: each is linked as it ends, by its place in the plan, with
 /// the additional results of its preset (`extras`, a JSON object).
 ///
 /// The intervals of an observation are in `columns` (null in older files, whose text has them): a day of
 /// eight disks is 350 MB of JSON, and a few per cent of that in columns.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     "
     CREATE TABLE trial (
         id TEXT NOT NULL UNIQUE,
@@ -89,6 +93,14 @@ const STEPS: [&str; 3] = [
 ",
     "
     ALTER TABLE document ADD COLUMN columns BLOB;
+",
+    "
+    ALTER TABLE trial ADD COLUMN part INTEGER NOT NULL DEFAULT 0;
+    UPDATE trial SET part = 1 WHERE id IN (SELECT trial_id FROM profile_trial)
+        OR id IN (SELECT trial_id FROM experiment_trial)
+        OR id IN (SELECT entry.value FROM document AS other, json_tree(other.document) AS entry
+            WHERE other.kind IN ('limits', 'validation', 'zones')
+            AND entry.path GLOB '*trial_ids*');
 ",
 ];
 

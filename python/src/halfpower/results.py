@@ -20,7 +20,7 @@ from .errors import HalfpowerError, UnknownSchemaError
 #: SQLite's application id of the program's databases: the letters `hpow`.
 _APPLICATION_ID = int.from_bytes(b"hpow", "big")
 #: The newest schema of a database that this package knows.
-_NEWEST_DATABASE = 3
+_NEWEST_DATABASE = 4
 #: The versions of documents that this package knows, by kind.
 _KNOWN = {
     "trial": 1,

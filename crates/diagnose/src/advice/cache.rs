@@ -2,14 +2,16 @@
 //! reads, one for writes. A difference counts if the intervals separate it and it is 5 % or more.
 //!
 //! *Reads*: buffered with a cold page cache versus direct. If there is no measurable difference, the mode
-//! with less CPU time wins, and otherwise direct I/O, which leaves the page cache to other programs. The rule
-//! of thumb: use the file-system cache below 8 KB, bypass it above 64 KB (Riedel, van Ingen, Gray 1997).
+//! with less CPU time wins, and otherwise direct I/O, which leaves the page cache to other programs. If a rate
+//! is too uncertain to exclude a large difference (`model::is_uncertain`), the size is undecided. The rule of
+//! thumb: use the file-system cache below 8 KB, bypass it above 64 KB (Riedel, van Ingen, Gray 1997).
 //!
 //! *Writes*: the device's cache versus writing through it. Data in that cache is lost on power failure. The
 //! recommendation therefore names the risk and the cost of durability, and prefers durability if its cost is
 //! not measurable. A size whose interval does not exclude a cost of a quarter follows the sizes that were
 //! decided.
 
+use super::UNDECIDED;
 use super::sizes::{Choice, by_size};
 use crate::words::{change, exceeds, times};
 use record::{
@@ -42,6 +44,12 @@ impl<'a> Pair<'a> {
 
     fn chosen(&self) -> (&'a Cell, &'a Cell) {
         if self.use_device { (self.device, self.cached) } else { (self.cached, self.device) }
+    }
+
+    /// Whether the rates are too uncertain to show or exclude a difference.
+    fn is_open(&self) -> bool {
+        let uncertain = |cell: &Cell| model::is_uncertain(&cell.bytes_per_s);
+        !self.decided && (uncertain(self.cached) || uncertain(self.device))
     }
 
     fn choice(&self) -> Choice {
@@ -96,13 +104,17 @@ pub(super) fn read_advice(cells: &[Cell]) -> Option<Advice> {
     let against: Vec<String> = pairs.iter().filter_map(against_read_rule).collect();
     Some(Advice {
         subject: "read cache mode".to_owned(),
-        recommendation: by_size(&pairs.iter().map(Pair::choice).collect::<Vec<_>>()),
+        recommendation: by_size(&pairs.iter().map(read_choice).collect::<Vec<_>>()),
         because: format!("{}, QD {depth}: {}", pattern.name(), list(&pairs, read_reason)),
         next_best: alternatives(&pairs, read_alternative),
         against_rule: (!against.is_empty())
             .then(|| format!("rule of thumb: {}", against.join("; "))),
         ..Advice::default()
     })
+}
+
+fn read_choice(pair: &Pair) -> Choice {
+    if pair.is_open() { (pair.bytes(), UNDECIDED.to_owned()) } else { pair.choice() }
 }
 
 fn read_reason(pair: &Pair) -> String {
@@ -114,6 +126,8 @@ fn read_alternative(pair: &Pair) -> String {
     let (chosen, other) = pair.chosen();
     let effect = if pair.decided {
         change(chosen.bytes_per_s.value, other.bytes_per_s.value) + " throughput"
+    } else if pair.is_open() {
+        return format!("{UNDECIDED} ({})", format_rate(other.bytes_per_s.value));
     } else {
         "no measurable difference".to_owned()
     };

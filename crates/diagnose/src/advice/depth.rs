@@ -5,6 +5,7 @@
 //! depth of two to four (Riedel, van Ingen, Gray 1997; Chung and others 2000). It is contradicted
 //! if the knee is deeper, or if two requests already only wait for each other.
 
+use super::undecided;
 use crate::words::{change, percent};
 use model::DEFAULT_KNEE_GAIN;
 use record::{Advice, DepthCurve, DepthPoint, format_iops, format_nanos};
@@ -18,12 +19,7 @@ pub(super) fn advice(curve: &DepthCurve) -> Option<Advice> {
     let enough = model::deep_enough(&rates, DEFAULT_KNEE_GAIN)?;
     let chosen = &points[enough.at];
     if enough.is_undecided(&rates) {
-        return Some(Advice {
-            subject: format!("{} depth", curve.op.name()),
-            recommendation: "undecided".to_owned(),
-            because: "the measured rates vary too much".to_owned(),
-            ..Advice::default()
-        });
+        return Some(undecided(format!("{} depth", curve.op.name())));
     }
     let (least, most) = (points[enough.least].depth, points[enough.most].depth);
     let recommendation = if curve.knee.is_none() {

@@ -10,6 +10,19 @@ mod sizes;
 
 use record::{Advice, Profile};
 
+/// The word for a choice that the measurement does not support.
+const UNDECIDED: &str = "undecided";
+
+/// The recommendation if the errors of the measured rates leave too many choices open.
+fn undecided(subject: String) -> Advice {
+    Advice {
+        subject,
+        recommendation: UNDECIDED.to_owned(),
+        because: "the measured rates vary too much".to_owned(),
+        ..Advice::default()
+    }
+}
+
 /// All recommendations that the profile supports, in the order in which a reader decides: depth for reads and
 /// writes, sequential request size for reads and writes, cache mode. Empty if nothing was measured.
 #[must_use]

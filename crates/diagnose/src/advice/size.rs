@@ -1,11 +1,15 @@
 //! Recommends a size for sequential requests: the smallest size with 90 % of the maximum throughput. It is
 //! chosen at the shallowest depth whose best throughput is within 90 % of the best of all depths, because
-//! most programs issue one request after another. The rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
+//! most programs issue one request after another. As for depths, the recommendation names the sizes that
+//! the errors of the curve allow, and is undecided if these are too many (`model::SufficientIndex`). The
+//! rule of thumb is 64 KiB (Riedel, van Ingen, Gray 1997).
 
+use super::undecided;
 use crate::words::{change, exceeds, percent};
+use model::SufficientIndex;
 use record::{
-    Advice, Arrival, CacheMode, Cell, OpKind, Pattern, Profile, SizeCurve, SizePoint, format_bytes,
-    format_rate,
+    Advice, Arrival, CacheMode, Cell, Estimate, OpKind, Pattern, Profile, SizeCurve, SizePoint,
+    format_bytes, format_rate,
 };
 
 const ENOUGH: f64 = 0.9;
@@ -24,13 +28,20 @@ fn advice_for(profile: &Profile, op: OpKind) -> Option<Advice> {
         .collect();
     let best = sequential.iter().map(|curve| largest(curve)).fold(0.0, f64::max);
     let curve = sequential.iter().find(|curve| largest(curve) >= ENOUGH * best)?;
-    let chosen = enough(curve)?;
+    let measured: Vec<Estimate> = curve.points.iter().map(|point| point.bytes_per_s).collect();
+    let rates = model::moderated(&measured);
+    let found = model::enough(&rates, ENOUGH)?;
+    let sizes = curve.points.iter().map(|point| point.bytes as f64);
+    if found.is_undecided(&sizes.zip(rates).collect::<Vec<_>>()) {
+        return Some(undecided(format!("sequential {} size", op.name())));
+    }
+    let chosen = &curve.points[found.at];
     if let Some(more) = more(profile, op, best) {
         return Some(beyond(more, op, curve, chosen));
     }
     Some(Advice {
         subject: format!("sequential {} size", op.name()),
-        recommendation: recommendation(curve, chosen),
+        recommendation: recommendation(curve, found),
         because: because(curve, chosen, best),
         next_best: next_best(&sequential, curve, chosen)?,
         against_rule: against_rule(curve, chosen),
@@ -88,10 +99,15 @@ fn instead(bytes_per_s: f64, depth: u32, other: &SizePoint) -> String {
     )
 }
 
-fn recommendation(curve: &SizeCurve, chosen: &SizePoint) -> String {
-    let last = curve.points.last().is_some_and(|point| point.bytes == chosen.bytes);
-    let tried = if last { " (the largest tried)" } else { "" };
-    format!("{} requests{tried} at QD {}", format_bytes(chosen.bytes), curve.depth)
+fn recommendation(curve: &SizeCurve, found: SufficientIndex) -> String {
+    let [chosen, least, most] =
+        [found.at, found.least, found.most].map(|index| format_bytes(curve.points[index].bytes));
+    let tried = if found.at + 1 == curve.points.len() { " (the largest tried)" } else { "" };
+    let open = match least == most {
+        true => String::new(),
+        false => format!("; {least} to {most} are within the error bars"),
+    };
+    format!("{chosen} requests{tried} at QD {}{open}", curve.depth)
 }
 
 fn because(curve: &SizeCurve, chosen: &SizePoint, best: f64) -> String {

@@ -17,6 +17,8 @@ const ELECTION_HEARTBEATS: f64 = 10.0;
 const ELECTION_MOST_MS: f64 = 50_000.0;
 /// Share of flushes that are shorter than a heartbeat.
 const OUTLASTED: f64 = 0.999;
+/// Number of flushes of which ten take longer than that ([`record::HistogramSnapshot::percentile`]).
+const FLUSHES_NEEDED: u64 = 10_000;
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     let line = |name, derived| setting(name, derived, |value| format!("{name}: {value}"));
@@ -73,10 +75,7 @@ fn heartbeat(facts: &ProfileFacts<'_>) -> Derived {
 fn slow_flush(facts: &ProfileFacts<'_>) -> Result<(Estimate, String), String> {
     let (point, words) = facts.commit(LogKind::NewBlocks)?;
     let flushes = point.histogram.count();
-    let slow = point
-        .histogram
-        .percentile(OUTLASTED)
-        .ok_or_else(|| format!("{flushes} flushes of a new log are too few for a p99.9"))?;
+    let slow = point.histogram.percentile(OUTLASTED).ok_or_else(|| too_few(facts, flushes))?;
     let (count, longer) = (flushes as f64, 1.0 - OUTLASTED);
     let error = NORMAL_95 * libm::sqrt(count * OUTLASTED * longer);
     let at = |rank: f64| point.histogram.value_at(rank.clamp(1.0, count) as u64).unwrap_or(slow);
@@ -84,6 +83,12 @@ fn slow_flush(facts: &ProfileFacts<'_>) -> Result<(Estimate, String), String> {
     let [.., slowest_se] = facts.profile.reruns().common_percentile_ses;
     let of_run = Estimate::spanning(slow, ends[0].min(slow), ends[1].max(slow), point.flush_ns.n);
     Ok((of_run.with_ratio_error(slowest_se), words))
+}
+
+/// Why there is no percentile [`OUTLASTED`], and the check that would measure it.
+fn too_few(facts: &ProfileFacts<'_>, flushes: u64) -> String {
+    let check = facts.profile.check_for_flushes(FLUSHES_NEEDED, flushes);
+    format!("{flushes} flushes of a new log are too few for a p99.9; 10,000 are needed: {check}")
 }
 
 fn beat_ms(slow_ns: f64) -> f64 {

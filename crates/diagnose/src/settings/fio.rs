@@ -4,7 +4,7 @@
 //! recommended depth, so that fio confirms or contradicts the profile's figure.
 
 use super::profile_facts::ProfileFacts;
-use super::{Derived, assigned, setting};
+use super::{Derived, setting};
 use record::{Locality, OpKind, Setting, TargetKind, format_bytes, format_nanos};
 
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
@@ -19,7 +19,7 @@ pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
         plain("rw", given("randread", "reads only: nothing is overwritten")),
         plain("bs", size(facts)),
         plain("iodepth", depth(facts)),
-        assigned("# expected", expected(facts)),
+        setting("expected", expected(facts), |value| format!("# expected = {value}")),
     ]
 }
 

@@ -76,12 +76,15 @@ impl Segment<'_> {
     }
 
     /// `fio (8 processes) in /user.slice has 93 % of the flushes and 18 % of the requests: 840
-    /// fsyncs/s, 61 % of the writes`.
+    /// fsyncs/s, 61 % of the writes; a flush of the device takes 3.10 ms`.
     pub(crate) fn neighbour_told(&self, neighbour: &NeighbourGroup<'_>) -> String {
         let (group, shares) = (neighbour.group, neighbour.shares());
         let figures = self.figures(group);
         let figures = if figures.is_empty() { figures } else { format!(": {figures}") };
-        format!("{} has {shares}{figures}", group.label())
+        let each_ns = self.tally.flush_latency_ns().filter(|each_ns| *each_ns > 0.0);
+        let each = each_ns.filter(|_| group.syncs_per_s() > 0.0).map(format_nanos);
+        let each = each.map(|each| format!("; a flush of the device takes {each}"));
+        format!("{} has {shares}{figures}{}", group.label(), each.unwrap_or_default())
     }
 
     /// Whether requests take longer than at queue depth 1, whatever is expected at this depth.

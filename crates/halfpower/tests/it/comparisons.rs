@@ -138,4 +138,8 @@ fn words_that_stand_for_nothing_are_refused_with_what_would_do() {
     halfpower_in(path, "compare a.json 0123 --db kept.db")
         .refuses(2, &["0123", "neither a file nor the id"]);
     halfpower_in(path, "compare a.json last --db kept.db").refuses(2, &["last", "no profile"]);
+    let zones = halfpower_in(path, "zones sim:md1,service=1ms --json --db kept.db").expect(0);
+    let zones: record::ZoneMap = serde_json::from_str(&zones.stdout).unwrap();
+    halfpower_in(path, &format!("compare a.json {} --db kept.db", zones.id))
+        .refuses(2, &["of kind zones", "before it with one after it"]);
 }

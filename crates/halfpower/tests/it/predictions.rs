@@ -179,6 +179,8 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
     on(&database, "predict last --rate-iops 1 --sequential 60 --hit 60").refuses(2, &["120 %"]);
     let no_flush = ["no commits by a single committer", "a simulated device has no flush"];
     on(&database, "predict last --sessions 4").refuses(2, &no_flush);
+    on(&database, "predict last --sessions 4 --work 200")
+        .refuses(2, &["write 200us, 200ms or 200s"]);
     let refused = on(&database, "predict last --work 1ms");
     assert_eq!(refused.code, Some(2), "{refused:#?}");
     assert!(refused.stderr.contains("--sessions <N>"), "{}", refused.stderr);

@@ -111,6 +111,10 @@ pub(crate) fn halfpower_in(folder: &Path, words: &str) -> Outcome {
 /// Runs a command with these words.
 pub(crate) fn run(mut command: Command, words: &str) -> Outcome {
     command.args(words.split_whitespace());
+    // Pages as on a terminal: a file has wider rows. Help texts keep their usual width.
+    if !words.contains("help") {
+        command.env("COLUMNS", "80");
+    }
     Running::start(command).end()
 }
 

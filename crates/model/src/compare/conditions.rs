@@ -6,7 +6,10 @@ use record::{
     Profile, Target, Trial, Workload, format_bytes,
 };
 use std::collections::BTreeSet;
+use std::path::Path;
 
+/// The condition name of a target's path.
+const TARGET: &str = "target";
 /// The condition name of the I/O scheduler.
 pub const SCHEDULER: &str = "scheduler";
 
@@ -106,7 +109,7 @@ impl Conditions {
 
     /// The target and its place on the device.
     fn target(&mut self, target: &Target) {
-        self.add("target", Some(target.path.clone()));
+        self.add(TARGET, Some(target.path.clone()));
         self.add("described by a file with hash", target.file_hash.clone());
         if target.size_bytes.0 > 0 {
             self.add("size", Some(bytes(target.size_bytes)));
@@ -195,13 +198,28 @@ pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition
     // The order of appearance is that of the trials, and no difference.
     let set = |values: &[String]| values.iter().cloned().collect::<BTreeSet<_>>();
     let both = a.entries.iter().filter_map(|(what, of_a)| Some((what, of_a, b.values(what)?)));
-    both.filter(|(_, a, b)| set(a) != set(b))
+    let is_same = |what: &str, a: &[String], b: &[String]| {
+        set(a) == set(b) || what == TARGET && may_be_same(a, b)
+    };
+    both.filter(|(what, a, b)| !is_same(what, a, b))
         .map(|(what, a, b)| ComparedCondition {
             what: what.clone(),
             a: Some(a.join(", ")),
             b: Some(b.join(", ")),
         })
         .collect()
+}
+
+/// Whether the paths of both sides may be the same: one may be relative to a directory that is unknown now.
+/// Their disks are compared as conditions of their own.
+fn may_be_same(a: &[String], b: &[String]) -> bool {
+    let same = |one: &String, other: &String| {
+        let (one, other) = (Path::new(one), Path::new(other));
+        let one_is_relative = one.is_absolute() != other.is_absolute();
+        one == other || (one_is_relative && (one.ends_with(other) || other.ends_with(one)))
+    };
+    let all_in = |a: &[String], b: &[String]| a.iter().all(|it| b.iter().any(|to| same(it, to)));
+    all_in(a, b) && all_in(b, a)
 }
 
 /// The conditions of a profile that have changed on its device or kernel since. Only conditions known on

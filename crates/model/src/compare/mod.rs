@@ -29,7 +29,9 @@ pub use sides::{Side, SideError};
 
 use conditions::differing;
 use observed::{SideCell, cache_words};
-use record::{COMPARISON_SCHEMA, ComparedCell, ComparedGroup, Comparison, OpKind, hex_digest};
+use record::{
+    COMPARISON_SCHEMA, ComparedCell, ComparedGroup, ComparedMetric, Comparison, OpKind, hex_digest,
+};
 use rows::{Draft, FALSE_ALARM_RATE, Families, Question};
 use stats::grouped;
 
@@ -58,8 +60,11 @@ pub fn compare(a: &Side, b: &Side, options: &CompareOptions) -> Comparison {
             (None, None) => Vec::new(),
         })
         .collect();
+    // Commits depend on the file system too, and do not count as a load on the device.
+    let has_rate =
+        |(a, _): &(&SideCell, &SideCell)| a.numbers.contains_key(&ComparedMetric::RatePerS);
     let partners: Vec<(&SideCell, &SideCell)> =
-        pairs.iter().filter_map(|(a, b)| a.zip(*b)).collect();
+        pairs.iter().filter_map(|(a, b)| a.zip(*b)).filter(has_rate).collect();
     let overall = rows::joined(&context, &partners, Question::Overall);
     let kinds = kinds(&partners);
     let joined = kinds.iter().map(|(_, cells)| rows::joined(&context, cells, Question::Group));

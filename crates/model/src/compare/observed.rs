@@ -4,8 +4,8 @@
 
 use crate::cells::cpu_us_per_io;
 use record::{
-    Arrival, Bytes, CacheMode, Cell, ComparedMetric, EngineName, Estimate, ExperimentCell,
-    TimeSummary, Trial, Workload, format_bytes,
+    Arrival, Bytes, CacheMode, Cell, CommitPoint, ComparedMetric, EngineName, Estimate,
+    ExperimentCell, TimeSummary, Trial, Workload, counted, format_bytes,
 };
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub(super) struct SideCell {
     pub levels: BTreeMap<String, String>,
     /// The requested load, without the properties that depend on the machine.
     pub asked: String,
-    /// `None` for a line of a trace.
+    /// `None` for a line of a trace and for commits.
     pub workload: Option<Workload>,
     /// Requests per observation.
     pub requests: f64,
@@ -157,6 +157,25 @@ pub(super) fn of_cell(cell: &Cell, clock_hz: Option<f64>) -> SideCell {
     let requests = cell.ios as f64 / cell.trial_ids.len().max(1) as f64;
     let side = SideCell::of(&cell.workload, BTreeMap::new(), requests, numbers);
     SideCell { cell: cell.cell.clone(), ..side }
+}
+
+/// The commits of a number of committers: a row of its own, because it is no load on the device.
+pub(super) fn of_commits(point: &CommitPoint) -> SideCell {
+    let committers = counted(f64::from(point.committers), "committer");
+    let label = format!("commits, {}, {committers}", point.log.name());
+    // Without the asymmetry, which would count as variance.
+    let rate = &point.commits_per_s;
+    let estimate = Estimate::from_se(rate.value, rate.se, rate.n);
+    let rate = Numbers::Mean { estimate, stopped: false };
+    SideCell {
+        cell: label.clone(),
+        levels: BTreeMap::new(),
+        asked: label.clone(),
+        label,
+        workload: None,
+        requests: point.histogram.count() as f64 / point.trial_ids.len().max(1) as f64,
+        numbers: BTreeMap::from([(ComparedMetric::CommitsPerS, rate)]),
+    }
 }
 
 pub(super) fn of_result(

@@ -73,7 +73,9 @@ impl Draft {
 }
 
 pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft> {
-    let first = if closed(a) && closed(b) {
+    let first = if a.numbers.contains_key(&ComparedMetric::CommitsPerS) {
+        ComparedMetric::CommitsPerS
+    } else if closed(a) && closed(b) {
         ComparedMetric::RatePerS
     } else {
         ComparedMetric::LatencyMeanNs
@@ -298,7 +300,7 @@ impl Question {
 
     fn of(metric: ComparedMetric) -> Self {
         match metric {
-            ComparedMetric::RatePerS => Self::Rate,
+            ComparedMetric::RatePerS | ComparedMetric::CommitsPerS => Self::Rate,
             ComparedMetric::LatencyMeanNs
             | ComparedMetric::LatencyP99Ns
             | ComparedMetric::FlushMeanNs

@@ -2,7 +2,8 @@
 
 use super::conditions::Conditions;
 use super::observed::{
-    Numbers, Placed, SideCell, TraceObservation, join, of_cell, of_group, of_lines, of_result,
+    Numbers, Placed, SideCell, TraceObservation, join, of_cell, of_commits, of_group, of_lines,
+    of_result,
 };
 use crate::cells::counts;
 use record::{
@@ -233,7 +234,9 @@ impl Side {
             conditions.trial(trial);
         }
         let clock_hz = clock(trials.iter());
-        let cells = profile.cells.iter().map(|cell| of_cell(cell, clock_hz)).collect();
+        let commits = profile.commits.value().into_iter().flat_map(|commits| &commits.points);
+        let cells = profile.cells.iter().map(|cell| of_cell(cell, clock_hz));
+        let cells = cells.chain(commits.map(of_commits)).collect();
         for cell in &profile.cells {
             conditions.workload(&cell.workload);
         }

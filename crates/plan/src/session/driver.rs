@@ -132,7 +132,7 @@ impl<'a> Driver<'a> {
                 break;
             }
             self.keep(|store| match &planned.saved {
-                Saved::Alone => store.add_document(&trial),
+                Saved::Part => store.add_part(&trial),
                 Saved::InExperiment { id, position } => {
                     store.add_experiment_trial(id, *position, &trial, &extras)
                 }

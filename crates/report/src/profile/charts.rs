@@ -18,7 +18,9 @@ use record::{
 use stats::Ordered;
 use std::collections::{BTreeMap, BTreeSet};
 
-const OVER_VISITS: &str = "Error bars: 95 % confidence interval over the visits of each cell.";
+/// In tables, the ± of a check is an interval for another run.
+const OVER_VISITS: &str = "Error bars: 95 % confidence interval of this check, over the visits of \
+                           each cell; another run may differ more.";
 const DISTRIBUTIONS: usize = 6;
 
 pub(super) fn charts(profile: &Profile, trials: &[Trial]) -> Vec<Chart> {

@@ -36,9 +36,13 @@ pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let mut story = Story::new("Profile", target::summary(&profile.target), profile.simulated)
         .saved(&profile.id, &profile.findings);
     let (open, narrows) = unsettled::unsettled(profile).unzip();
+    let is_open = open.is_some();
     story.headline = headline(profile, open);
-    let answer = story.headline.clone();
-    story.measured_line(&answer);
+    // An uncertain speed is not called valid. Without a line of its own, the headline is the line.
+    if !is_open {
+        let answer = story.headline.clone();
+        story.measured_line(&answer);
+    }
     story.actions.extend(narrows);
     story.again = format!("halfpower show {} --verbose", profile.id);
     story.charts = charts::charts(profile, trials);

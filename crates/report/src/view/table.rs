@@ -2,8 +2,8 @@
 //!
 //! A curve is shown as a bar in each row instead of a plot. A row can be read, quoted and found in
 //! a log file, and needs no special font. A table that does not fit loses its least important
-//! columns first, and rows are never broken. Rejected: plots on a character grid, which show a
-//! shape to the nearest character and no values.
+//! columns first, and rows are never broken. On a terminal, what still does not fit is truncated.
+//! Rejected: plots on a character grid, which show a shape to the nearest character and no values.
 
 use crate::page::{Page, Span, Tone, shortened};
 use crate::story::{Cell, Column, Side, Table};
@@ -18,7 +18,7 @@ const SHORTEST_TEXT: usize = 14;
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 pub(crate) fn print(table: &Table, page: &mut Page) {
-    let widths = widths(table, page.width());
+    let widths = widths(table, page.width(), page.whole_rows());
     if table.columns.iter().any(|column| !column.group.is_empty()) {
         page.line(groups(&table.columns, &widths));
     }
@@ -49,10 +49,12 @@ fn least_widths(table: &Table) -> Vec<Option<usize>> {
     table.columns.iter().enumerate().map(width).collect()
 }
 
-/// Width of each column; `None` for an empty or dropped one.
-fn widths(table: &Table, page_width: usize) -> Vec<Option<usize>> {
+/// Width of each column; `None` for an empty or dropped one. With whole rows, the same columns are dropped,
+/// but no text is truncated.
+fn widths(table: &Table, page_width: usize, whole_rows: bool) -> Vec<Option<usize>> {
     let columns = &table.columns;
-    let mut widths = least_widths(table);
+    let least = least_widths(table);
+    let mut widths = least.clone();
     while total(columns, &widths) > page_width {
         let wide = columns.iter().zip(&mut widths).filter(|(column, _)| column.flexible);
         let widest = wide.filter_map(|(_, width)| width.as_mut()).max();
@@ -70,6 +72,9 @@ fn widths(table: &Table, page_width: usize) -> Vec<Option<usize>> {
                 *width = None;
             }
         }
+    }
+    if whole_rows {
+        widths.iter_mut().zip(least).for_each(|(width, least)| *width = width.and(least));
     }
     let spare = page_width.saturating_sub(total(columns, &widths));
     let bars = columns.iter().filter(|column| column.side == Side::Bar).count().max(1);

@@ -136,6 +136,11 @@ fn last_is_the_newest_of_every_kind_also_of_a_simulated_one_that_was_made_again(
     store.add_profile(&simulated("a1"), &[]).unwrap();
     assert_eq!(named(&store, "last"), "a1");
     assert_eq!(store.document::<Profile>("last").unwrap().id, "a1");
+    // Neither does a trial of a profile that does not exist yet.
+    store.add_part(&trial("e7")).unwrap();
+    assert_eq!(named(&store, "last"), "a1");
+    assert_eq!(store.kept(&all).unwrap().len(), 5);
+    assert_eq!(store.document::<Trial>("last").unwrap().id, "e7");
     assert!(matches!(store.document::<Profile>("last~3"), Err(StoreError::NotFound { .. })));
 }
 

@@ -5,7 +5,7 @@
 
 use crate::{experiment, observation, profile, trial};
 use halfpower_store::{SCHEMA_VERSION, Store, StoreError};
-use record::{DoneTrial, Experiment, Measured, Observation, Profile, Trial};
+use record::{DocumentKind, DoneTrial, Experiment, Measured, Observation, Profile, Trial};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tempfile::tempdir;
@@ -79,6 +79,8 @@ fn a_file_of_every_past_version_gives_back_its_documents() {
         );
         assert_eq!(store.trials_of::<Profile>(PROFILE_ID).unwrap(), [trial(TRIAL_ID)]);
         assert_eq!(store.list::<Profile>().unwrap().len(), 1);
+        let kept = store.kept(&DocumentKind::ALL).unwrap();
+        assert!(kept.iter().all(|one| one.kind != "trial"), "a part of the profile: {version}");
         if version < WITH_EXPERIMENTS {
             assert_eq!(store.list::<Experiment>().unwrap(), [], "the new tables are there");
             continue;

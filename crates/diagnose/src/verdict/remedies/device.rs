@@ -291,8 +291,7 @@ fn raise_cap(case: &Case<'_>) -> Option<Proposal> {
             RestsOn::Published => false,
             RestsOn::Limits(limits) => {
                 let tally = &case.segment.tally;
-                let is_limited =
-                    |op: &OpKind| limits.iter().any(|it| it.limited.op() == *op);
+                let is_limited = |op: &OpKind| limits.iter().any(|it| it.limited.op() == *op);
                 let ops = [OpKind::Read, OpKind::Write].into_iter().filter(is_limited);
                 let limited: f64 = ops.map(|op| tally.op(op).count()).sum();
                 limited >= ALL_LIMITED * tally.all.count()

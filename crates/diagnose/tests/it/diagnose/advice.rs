@@ -168,6 +168,29 @@ fn a_device_that_needs_more_than_64_kib_contradicts_the_rule() {
     assert!(rule.contains("64 KiB requests; here they give 13 %"), "{rule}");
 }
 
+#[test]
+fn a_noisy_size_curve_names_the_sizes_that_its_errors_allow_or_is_undecided() {
+    let rate = |workload: &Workload| {
+        let shares = [0.3, 0.5, 0.65, 0.75, 0.82, 0.87, 0.92, 0.96, 1.0];
+        let bytes = workload.max_bs().0;
+        500e6 * shares[bytes.ilog2() as usize - 12] / bytes as f64
+    };
+    let design = sizes(OpKind::Write, 1);
+    let noisy = only(&rounds(&design, rate, 3, 0.1, &mut Noise(1))).recommendation;
+    assert!(noisy.ends_with(" are within the error bars"), "{noisy}");
+    // A cache took the largest requests in one visit of three.
+    let mut trials = Vec::new();
+    for (seed, factor) in [(1, 1.0), (2, 30.0), (3, 1.0)] {
+        let lucky = |workload: &Workload| {
+            rate(workload) * if workload.max_bs().0 == 1 << 20 { factor } else { 1.0 }
+        };
+        trials.extend(rounds(&design, lucky, 1, 0.02, &mut Noise(seed)));
+    }
+    let wild = only(&trials);
+    assert_eq!(wild.recommendation, "undecided");
+    assert_eq!(wild.because, "the measured rates vary too much");
+}
+
 /// A buffered cold cell and its direct counterpart: sequential reads at depth 1, in requests per second.
 fn read_pair(bs_bytes: u64, buffered: f64, direct: f64) -> Vec<Trial> {
     let twin = workload(OpKind::Read, Pattern::Sequential, bs_bytes, 1);
@@ -215,6 +238,19 @@ fn equally_fast_cache_modes_are_decided_by_processor_time() {
     assert_eq!(advice.recommendation, "--cache all");
     let price = "--cache device: no measurable difference, 4.0 times the CPU";
     assert!(advice.next_best.ends_with(price), "{}", advice.next_best);
+}
+
+#[test]
+fn a_read_size_whose_rates_vary_too_much_is_undecided() {
+    let mut trials = read_pair(4096, 9000.0, 1000.0);
+    let mut vague = read_pair(64 << 10, 1000.0, 1000.0);
+    for (trial, iops) in vague.iter_mut().zip([300.0, 2500.0, 900.0]) {
+        *trial = crate::diagnose::synthetic::trial(&trial.workload.clone(), iops);
+    }
+    trials.extend(vague);
+    let advice = only(&trials);
+    assert_eq!(advice.recommendation, "--cache all for 4 KiB requests, undecided from 64 KiB");
+    assert!(advice.next_best.contains("64 KiB --cache all: undecided ("), "{}", advice.next_best);
 }
 
 #[test]

@@ -94,6 +94,21 @@ fn eight_writers_are_one_neighbour_though_each_is_small_and_the_disk_does_what_i
 }
 
 #[test]
+fn a_neighbour_that_flushes_is_told_with_the_time_of_a_flush() {
+    let load = seen(EIGHT, vec![reads(0, 60, 6_800)], false);
+    let mut observation = used(load, &[&READER, &WRITERS, &JOURNAL]);
+    for interval in &mut observation.intervals {
+        interval.flushes_per_s = Some(Figure::measured(100.0, 1.0));
+        interval.flush_latency_ns = Some(Figure::derived(2e5, 1e4));
+    }
+    let episode = longest(&diagnosed(&observation, Some(&PROFILE))).clone();
+    assert!(
+        format!("{episode:?}").contains("; a flush of the device takes 200 µs"),
+        "{episode:#?}"
+    );
+}
+
+#[test]
 fn flushes_without_a_name_are_told_from_the_counters() {
     let found = |per_s: f64| {
         let mut observation = seen(EIGHT, vec![closed(0, 60, 4)], false);

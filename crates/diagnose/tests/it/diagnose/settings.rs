@@ -382,6 +382,21 @@ fn etcd_outlasts_the_slowest_flush_in_a_thousand_and_never_beats_faster_than_its
 }
 
 #[test]
+fn too_few_flushes_for_a_setting_of_etcd_name_the_budget_that_gives_enough() {
+    let mut profile = committing(40_000_000);
+    profile.budget_ns = Nanos(60_000_000_000);
+    if let Measured::Value(commits) = &mut profile.commits {
+        for point in &mut commits.points {
+            point.histogram = HistogramSnapshot { buckets: vec![(700, 1_436)] };
+        }
+    }
+    let told = value(&profile, Program::Etcd, "heartbeat-interval");
+    // 1.25 * 10,000 / 1,436 is 8.7: nine times the budget.
+    assert!(told.starts_with("not: 1436 flushes of a new log are too few"), "{told}");
+    assert!(told.ends_with("--budget 540s"), "{told}");
+}
+
+#[test]
 fn commits_set_the_delay_of_postgresql_and_tell_what_mysql_pays_for_durability() {
     let profile = committing(3_000_000);
     assert_eq!(value(&profile, Program::PostgreSql, "commit_delay"), "1000");

@@ -1,10 +1,12 @@
 //! Points of commits: which trials form them, and what their intervals include.
 
+use crate::model::compare::profile_of;
 use crate::model::synthetic::{trial, workload};
-use model::{Flushes, Sessions};
+use model::{CompareOptions, Flushes, Sessions, Side};
 use record::{
-    CommitPoint, CommitPrediction, DirectionResult, Flush, FlushKind, HistogramSnapshot, LogKind,
-    OpKind, Pattern, TimeSummary, Trial, Workload, bucket_index,
+    CommitPoint, CommitPrediction, Commits, ComparedMetric, ComparedVerdict, DirectionResult,
+    Flush, FlushKind, HistogramSnapshot, LogKind, Measured, OpKind, Pattern, TimeSummary, Trial,
+    Workload, bucket_index,
 };
 
 fn committing(committers: u32, new_blocks: bool) -> Workload {
@@ -235,4 +237,27 @@ fn a_doubtful_flush_time_widens_the_prediction() {
     let above = |found: &record::Estimate| found.high - found.value;
     assert!(above(&unsure) > 3.0 * above(&sure), "{sure:?} {unsure:?}");
     assert!(unsure.includes(unsure.value));
+}
+
+#[test]
+fn profiles_are_also_compared_by_their_commits() {
+    let side = |id: &str, rate: f64| {
+        let reads = workload(OpKind::Read, Pattern::Random, 4096, 1);
+        let committing = committing(4, false);
+        let visits = [0.99, 1.0, 1.01]
+            .map(|factor| flushed(&committing, rate * factor, &[(1_000_000, 1_000)]));
+        let points = model::commit_points(&visits);
+        let mut profile = profile_of(&[0.99, 1.0, 1.01].map(|factor| trial(&reads, 1e4 * factor)));
+        profile.id = id.to_owned();
+        profile.level_se_rel = Some(0.0);
+        profile.commits = Measured::Value(Commits { points, verdicts: Vec::new() });
+        Side::of_profile(id, &profile, &[]).unwrap()
+    };
+    let options = CompareOptions::default();
+    let comparison = model::compare(&side("before", 4000.0), &side("after", 8000.0), &options);
+    let mut cells = comparison.cells.iter();
+    let commits = cells.find(|cell| cell.label == "commits, log overwritten, 4 committers");
+    let row = &commits.unwrap().rows[0];
+    assert_eq!((row.metric, row.verdict), (ComparedMetric::CommitsPerS, ComparedVerdict::Better));
+    assert!(comparison.overall.is_none(), "commits are no load on the device");
 }

@@ -300,6 +300,22 @@ fn the_level_of_a_profile_widens_its_rows() {
 }
 
 #[test]
+fn a_relative_path_that_may_be_the_same_is_no_other_target() {
+    let others = |a: &str, b: &str| {
+        let on = |path: &str| {
+            let mut trials = trials(&reads(1), &around(1000.0));
+            trials.iter_mut().for_each(|trial| trial.targets[0].path = path.to_owned());
+            trials
+        };
+        let conditions = compared(&on(a), &on(b)).conditions;
+        conditions.iter().filter(|condition| condition.what == "target").count()
+    };
+    assert_eq!(others("/mnt/db/data", "data"), 0);
+    assert_eq!(others("/mnt/db/data", "other"), 1);
+    assert_eq!(others("/mnt/db/data", "/mnt/data"), 1);
+}
+
+#[test]
 fn two_profiles_make_no_side() {
     let trials = trials(&reads(1), &around(1000.0));
     let profile = Side::of_profile("p", &profile_of(&trials), &[]).unwrap();

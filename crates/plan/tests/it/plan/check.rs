@@ -115,6 +115,14 @@ fn the_depth_ladder_ends_soon_after_the_servers_are_busy() {
 }
 
 #[test]
+fn a_flat_start_does_not_end_the_depth_ladder_before_depth_32() {
+    let (trials, ..) = run("mm1,service=100us", settings(60));
+    for op in [OpKind::Read, OpKind::Write] {
+        assert_eq!(depths(&trials, op), [1, 2, 4, 8, 16, 32], "{op:?}");
+    }
+}
+
+#[test]
 fn rounds_go_through_the_cells_in_orders_of_their_own() {
     let (trials, phases, _) = run("mdc,servers=8,service=100us", settings(60));
     let repeats: Vec<&str> = trials

@@ -23,5 +23,10 @@ mod watch_detail;
 mod watch_rows;
 
 /// Plain text, 80 columns: a log file.
-const LOG: report::Style =
-    report::Style { database: "", color: false, width: 80, extent: report::Extent::Whole };
+const LOG: report::Style = report::Style {
+    database: "",
+    color: false,
+    width: 80,
+    whole_rows: false,
+    extent: report::Extent::Whole,
+};

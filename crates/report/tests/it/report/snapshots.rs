@@ -145,7 +145,7 @@ fn quantities_markdown() -> String {
          This page lists every number that halfpower prints or stores. It is generated from the\n\
          definitions in the program.\n\n\
          A terminal shows times, sizes and rates with three significant digits, in a suitable unit.\n\
-         MB is 10^6 bytes, MiB is 2^20 bytes. `±` is the half-width of a 95 % confidence interval.\n\n\
+         MB is 10^6 bytes, MiB is 2^20 bytes. `±` is the half-width of a 95 % interval.\n\n\
          | identifier | in tables | stored as | meaning |\n|---|---|---|---|\n",
     );
     let cell = |text: &str| text.replace('|', "\\|");

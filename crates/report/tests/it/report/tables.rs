@@ -4,11 +4,24 @@ use report::{Block, Cell, Column, Section, Side, Story, Style, Table};
 
 /// A page with a single table.
 pub(crate) fn printed(columns: Vec<Column>, rows: &[&[&str]]) -> String {
+    styled(columns, rows, &Style::default())
+}
+
+fn styled(columns: Vec<Column>, rows: &[&[&str]], style: &Style) -> String {
     let cell = |text: &&str| Cell { text: (*text).to_owned(), ..Cell::default() };
     let rows = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     let blocks = vec![Block::Table(Table { columns, rows })];
     let sections = vec![Section { blocks, ..Section::default() }];
-    report::terminal(&Story { sections, ..Story::default() }, &Style::default())
+    report::terminal(&Story { sections, ..Story::default() }, style)
+}
+
+#[test]
+fn a_file_has_whole_rows() {
+    let columns = vec![Column { flexible: true, ..Column::default() }, Column::default()];
+    let (one, other) = ("a".repeat(60), "b".repeat(60));
+    let style = Style { whole_rows: true, ..Style::default() };
+    let text = styled(columns, &[&[&one, &other]], &style);
+    assert!(text.contains(&one) && text.contains(&other), "{text}");
 }
 
 #[test]

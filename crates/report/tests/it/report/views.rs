@@ -172,6 +172,10 @@ fn one_line_says_the_answer_and_whether_it_holds() {
     assert!(clean.contains(", valid"), "{clean}");
     let failing = line(&report::trial(&common::failing_trial()));
     assert!(failing.contains(", NOT VALID: ") && !failing.contains(", valid"), "{failing}");
+    let mut open = common::fast_profile();
+    open.limits.read_iops = Some(Estimate::spanning(1e4, 1e3, 1e5, 3));
+    let open = line(&report::profile(&open, &[]));
+    assert!(open.contains("uncertain: reads") && !open.contains(", valid"), "{open}");
     let several = line(&report::diagnosis(&diagnosis()));
     assert!(several.starts_with("sdb: SLOW (likely, or overloaded)"), "{several}");
     let hostile = Story { headline: "a\nb\x1b[2J".to_owned(), ..Story::default() };
