@@ -207,7 +207,7 @@ fn workload(document: &Value, job: &Value) -> Result<(String, Workload), String>
             section.name
         ));
     }
-    let spec = arguments.spec();
+    let mut spec = arguments.spec();
     let size = spec.size;
     spec.asked.stop.cut_warm_up = false;
     let workload = spec.build(LARGEST).map_err(|error| error.to_string())?;

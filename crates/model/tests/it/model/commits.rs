@@ -153,7 +153,7 @@ fn the_worst_case_is_what_as_many_committers_reached_with_a_flush_each() {
     let found = model::group_commit([of(&alone), of(&separate)], &sessions, 0.0).commits_per_s;
     assert!((7_500.0..8_100.0).contains(&found.low), "64 in 8 ms: {found:?}");
     let points = vec![alone, separate];
-    let commits = record::Commits { points, verdicts: Vec::new() };
+    let commits = Commits { points, verdicts: Vec::new() };
     let measured = |sessions| {
         let sessions = Sessions { sessions, work_ns: 0.0, processors: 2, record_bytes: None };
         let [alone, separate] = Flushes::of(&commits, LogKind::Overwritten, &sessions).unwrap();
@@ -166,9 +166,9 @@ fn the_worst_case_is_what_as_many_committers_reached_with_a_flush_each() {
 fn small_records_of_a_growing_log_meet_a_new_block_now_and_then() {
     let one = |new, ns: u64| flushed(&committing(1, new), 1000.0, &[(ns, 1000)]);
     let trials = [one(true, 1_000_000), one(false, 100_000)];
-    let mut profile = crate::model::compare::profile_of(&trials);
+    let mut profile = profile_of(&trials);
     let points = model::commit_points(&trials);
-    profile.commits = record::Measured::Value(record::Commits { points, verdicts: Vec::new() });
+    profile.commits = Measured::Value(Commits { points, verdicts: Vec::new() });
     let question = model::PredictQuestion {
         mix: record::Mix::default(),
         offered: None,
