@@ -9,12 +9,9 @@
 use super::facts::Judged;
 use super::fitted_profile::FittedProfile;
 use super::remedies::{Case, Fixes, Row, rows};
+use model::PredictError;
 use model::whatif::{Setup, WhatIfError, words};
-use model::{PredictError, Predictor};
-use record::{
-    Cause, Change, Confidence, Effect, EpisodeLoad, LoadState, Measured, Offered, Remedy, Strategy,
-    Verdict,
-};
+use record::{Cause, Change, Confidence, Effect, Measured, Remedy, Strategy, Verdict};
 
 /// Minimum duration of a cause as a share of the longest one; shorter causes come last.
 const PASSING: f64 = 0.2;
@@ -186,20 +183,12 @@ impl Case<'_> {
         let (load, reference) = self.load.as_ref().zip(self.reference).ok_or_else(none)?;
         let predictor = reference.predictor();
         let state = Setup::from(load).with(change, predictor)?.state(predictor)?;
-        let latency_before_ns = self.segment.latency_of_load_ns().unwrap_or(0.0);
-        // A shallower queue cannot raise the rate, so the profile predicts ratios to the present depth.
-        let shallower = matches!(change, Change::Depth(_)) && !by_rate;
-        let keeps_rate = state.iops.value >= KEEPS_RATE * load.iops;
-        let now = if shallower && keeps_rate { at_present_depth(load, predictor) } else { None };
-        let (latency_after_ns, iops_after) = match now {
-            Some(now) => (
-                state.latency_ns.scaled(latency_before_ns / now.latency_ns.value),
-                state.iops.scaled(load.iops / now.iops.value),
-            ),
-            None => (state.latency_ns, state.iops),
+        let effect = Effect {
+            latency_before_ns: self.segment.latency_of_load_ns().unwrap_or(0.0),
+            latency_after_ns: state.latency_ns,
+            iops_before: load.iops,
+            iops_after: state.iops,
         };
-        let effect =
-            Effect { latency_before_ns, latency_after_ns, iops_before: load.iops, iops_after };
         let larger = state.mix.mean_bytes() / load.mix.mean_bytes().max(1.0);
         let left = if by_rate {
             effect.iops_before / (effect.iops_after.value * larger).max(1e-9)
@@ -208,13 +197,4 @@ impl Case<'_> {
         };
         Ok((effect, 1.0 - left))
     }
-}
-
-/// What the profile predicts for the present queue depth; `None` if no program may keep one up.
-fn at_present_depth(load: &EpisodeLoad, predictor: &Predictor) -> Option<LoadState> {
-    let mut possible = [load.offered].into_iter().chain(load.alternatives.iter().copied());
-    let offered = possible.find(|offered| matches!(offered, Offered::Depth(_)))?;
-    let setup = Setup { offered, alternatives: Vec::new(), ..Setup::from(load) };
-    let state = setup.state(predictor).ok()?;
-    (state.latency_ns.value > 0.0 && state.iops.value > 0.0).then_some(state)
 }

@@ -104,22 +104,6 @@ fn many_outstanding_on_a_fine_device_is_overload_and_on_a_slow_one_both() {
 }
 
 #[test]
-fn a_shallower_queue_never_promises_a_higher_rate() {
-    // The device is a little slower than its profile, but not enough to be called slow.
-    let slower = "mmc,servers=8,service=1100us";
-    let found = diagnosed(&seen(slower, vec![closed(0, 60, 64)], false), Some(&EIGHT_PROFILE));
-    assert_eq!(longest(&found).verdict, Verdict::Overloaded, "{:#?}", longest(&found));
-    let mut remedies = found.advice.iter();
-    let remedy = remedies.find(|it| it.strategy == Strategy::ShallowerQueue).unwrap();
-    let effect = remedy.effect.value().unwrap();
-    let share = effect.iops_after.value / effect.iops_before;
-    assert!((0.8..=1.001).contains(&share), "{remedy:#?}");
-    assert!(effect.latency_after_ns.value < effect.latency_before_ns, "{remedy:#?}");
-    // The cause and the action name the depth at the device, because no other is known.
-    assert!(remedy.action.contains(" at the device, for "), "{}", remedy.action);
-}
-
-#[test]
 fn the_advice_for_a_deep_queue_comes_true() {
     let found = diagnosed(&seen(EIGHT, vec![closed(0, 60, 64)], false), Some(&EIGHT_PROFILE));
     let remedy = &found.advice[0];
