@@ -29,4 +29,6 @@ pub use observed_load::{balanced, observed_load};
 pub use rules::advise_experiment;
 pub use settings::{Program, settings};
 pub use trials::trial_findings;
-pub use verdict::{DiagnoseOptions, Fit, FittedProfile, ProfileSet, diagnose, fit, past_until};
+pub use verdict::{
+    DiagnoseOptions, Fit, FittedProfile, ProfileSet, diagnose, first_date, fit, past_until,
+};

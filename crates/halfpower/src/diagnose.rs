@@ -9,6 +9,7 @@ use crate::fleet::{self, FleetArgs};
 use crate::observing::{self, SamplingArgs};
 use crate::output::{self, Verdict};
 use crate::past;
+use crate::record_files;
 use crate::recordings::{self, FormArgs};
 use crate::run_args::RunArgs;
 use crate::shared::{self, SharedArgs};
@@ -154,7 +155,10 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
             diagnosis.keep_only(&named);
         }
         // A live recording is already saved. Otherwise its memory is freed here.
-        let to_save = (simulated || from_files).then_some(observation);
+        let to_save = (simulated || from_files).then_some(observation).map(|mut one| {
+            record_files::stamp(&mut one);
+            one
+        });
         if let Some(open) = &mut store
             && let Err(error) = to_save
                 .as_ref()

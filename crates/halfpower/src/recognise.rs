@@ -112,7 +112,7 @@ impl FileForm {
         let takes = takes.iter().map(|words| format!("halfpower {}", words.replace("FILE", &file)));
         let takes = takes.collect::<Vec<_>>().join(", or ");
         if self == Self::FioText {
-            let text = "halfpower reads only fio's JSON; run fio with --output-format=json";
+            let text = "only fio's JSON can be read; run fio with --output-format=json";
             return Some(format!("{} is {what}, but {text}", quoted(name)));
         }
         Some(format!("{} is {what}; use: {takes}", quoted(name)))

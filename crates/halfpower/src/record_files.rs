@@ -58,12 +58,7 @@ pub(crate) fn keep(
         }
     };
     drop(files);
-    // A halfpower document keeps its time; others get the time of the import. The same recording, imported
-    // again, has the same id and replaces the earlier one.
-    for observation in observations.iter_mut().filter(|it| it.halfpower_version.is_empty()) {
-        observation.time = session::identity(None).1;
-        observation.halfpower_version = VERSION.to_owned();
-    }
+    observations.iter_mut().for_each(stamp);
     let text = output::documents(save.json, &observations, report::observation)?;
     let saved = store.as_mut().map_or(Ok(()), |store| {
         observations.iter().try_for_each(|observation| store.add_document(observation))
@@ -73,6 +68,15 @@ pub(crate) fn keep(
         warn_not_saved(&error);
     }
     Ok(Verdict::of(observations.iter().all(|it| Finding::none_invalid(&it.findings))))
+}
+
+/// Prepares the recording of another tool to be saved. Its time is its own, or else that of the import. The same
+/// recording, imported again, has the same id. A halfpower document stays as it is.
+pub(crate) fn stamp(observation: &mut Observation) {
+    if observation.halfpower_version.is_empty() {
+        observation.time = diagnose::first_date(observation).or_else(|| session::identity(None).1);
+        observation.halfpower_version = VERSION.to_owned();
+    }
 }
 
 /// The trials of files that are all fio results; `None` if none is.

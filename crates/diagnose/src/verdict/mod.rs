@@ -164,8 +164,9 @@ pub fn diagnose<'p>(
     }
 }
 
-/// When the first interval began; `None` if the recording has no dates.
-fn first_date(observation: &Observation) -> Option<String> {
+/// When the first interval began (RFC 3339 in UTC); `None` if the recording has no dates.
+#[must_use]
+pub fn first_date(observation: &Observation) -> Option<String> {
     let dated = observation.first_ns().filter(|ns| *ns >= DATES_FROM_NS)?;
     jiff::Timestamp::from_nanosecond(dated.into()).ok().map(|time| time.to_string())
 }

@@ -65,10 +65,7 @@ pub(super) static ROWS: [Row; 15] = [
         }
         let reference = case.reference?;
         let (present, enough) = (queue.present, queue.enough.depth);
-        let share = queue
-            .enough
-            .rate_share
-            .map_or(String::new(), |share| format!(", for {} of the present rate", percent(share)));
+        let share = of_maximum(queue.enough.max_share);
         let depth = reference.in_programs(&look.mix, present.with(enough)).round();
         // Without a tracer, only the depth at the device is known.
         let place = match present {
@@ -95,9 +92,7 @@ pub(super) static ROWS: [Row; 15] = [
             let iops = case.segment.tally.iops();
             let enough = reference.deep_enough(look, iops, Outstanding::AtDevice(DEEPER_MAX))?;
             let depth = reference.outstanding(&look.mix, enough.depth.max(2.0)).round();
-            let share = enough.max_share.map_or(String::new(), |share| {
-                format!(", for {} of the maximum rate of this mix", percent(share))
-            });
+            let share = of_maximum(enough.max_share);
             let action = format!(
                 "Use queue depth {depth:.0} instead of 1{share} (asynchronous I/O, threads; in \
                  PostgreSQL, effective_io_concurrency). Requests must not depend on each other."
@@ -291,6 +286,13 @@ pub(super) static ROWS: [Row; 15] = [
         })
     },
 ];
+
+/// The rate at a recommended depth.
+fn of_maximum(share: Option<f64>) -> String {
+    share.map_or(String::new(), |share| {
+        format!(", for {} of the maximum rate of this mix", percent(share))
+    })
+}
 
 /// What to try without a profile: the rate stays, and the latency falls with the queue depth.
 fn half_as_many(present: Outstanding) -> String {
