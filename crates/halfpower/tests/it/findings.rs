@@ -167,9 +167,10 @@ fn a_file_system_in_memory_is_told_to_be_no_device_and_is_measured_all_the_same(
 
 #[test]
 fn a_cell_without_a_request_is_named_and_leaves_the_profile_valid() {
-    // 64 KiB takes two thirds of a second, which is longer than a visit.
-    let words = "check sim:md1,service=1ms,rate=100kB/s --budget 5s --no-write --no-save --json";
-    let profile = halfpower(words).expect(0).profile();
+    // 256 KiB takes a third of a second, which is longer than a visit.
+    let device = "sim:mmc,servers=4,service=2ms,rate=800kB/s";
+    let words = format!("check {device} --budget 10s --no-write --no-save --json");
+    let profile = halfpower(&words).expect(0).profile();
     let claims: Vec<&str> = profile
         .findings
         .iter()
