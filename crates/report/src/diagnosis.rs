@@ -200,8 +200,17 @@ fn fold_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     }
 }
 
+/// The source of counters read on the machine itself.
+const LIVE: &str = "live";
+
+/// With more alternatives, a list of verdicts says nothing.
+const ALTERNATIVES_MAX: usize = 2;
+
 /// The verdict, and equally probable alternatives.
 fn verdict_text(episode: &Episode) -> String {
+    if episode.as_good().count() > ALTERNATIVES_MAX {
+        return "undecided".to_owned();
+    }
     let mut words = told(episode.verdict).0.to_owned();
     for alternative in episode.as_good() {
         words.push_str(" or ");

@@ -270,6 +270,10 @@ fn deep(segment: &Segment<'_>) -> Option<Cause> {
 }
 
 fn near_maximum(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
+    // Without a profile, the maximum is a guess.
+    if look.own.is_some() {
+        return None;
+    }
     let saturation = segment.tally.iops() / look.max_iops;
     let (share, max) = (of_largest(saturation), format_iops(look.max_iops));
     let claim = format!("The rate is {share} for this mix ({max}).");

@@ -109,6 +109,10 @@ fn not_capped(segment: &Segment<'_>) -> Option<String> {
             percent(busy)
         )
     });
+    // Behind a cap, too, a rate varies between short intervals: alone, that excludes nothing.
+    if told.is_none() && waited.is_none() {
+        return None;
+    }
     sentences([told, varies, waited])
 }
 

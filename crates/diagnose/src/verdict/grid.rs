@@ -189,18 +189,13 @@ impl Grid {
 
     /// Mean and standard deviation of the logarithm of the QD1 latency.
     pub(super) fn log_lone(&self) -> (f64, f64) {
-        let (mean, sd) = self.of_log(|lone, _| lone);
-        (mean, sd.max(0.05))
+        let mean = self.mean(|lone, _| libm::log(lone));
+        (mean, self.mean(|lone, _| (libm::log(lone) - mean).powi(2)).sqrt().max(0.05))
     }
 
-    /// Mean and standard deviation of the logarithm of the parallelism.
-    pub(super) fn log_side(&self) -> (f64, f64) {
-        self.of_log(|_, side| side)
-    }
-
-    fn of_log(&self, of: impl Fn(f64, f64) -> f64) -> (f64, f64) {
-        let mean = self.mean(|lone, side| libm::log(of(lone, side)));
-        (mean, self.mean(|lone, side| (libm::log(of(lone, side)) - mean).powi(2)).sqrt())
+    /// Mean of the logarithm of the parallelism.
+    pub(super) fn log_side(&self) -> f64 {
+        self.mean(|_, side| libm::log(side))
     }
 }
 

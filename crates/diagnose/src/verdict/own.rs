@@ -48,7 +48,7 @@ impl Served {
         let seen = Seen::of(whole, whole, busy, constant_depth(whole))?;
         let of = IntervalTotals::sum(whole);
         let grid = Grid::of(&seen, &for_kind(*class, &of));
-        Some(Self { of, log_lone: grid.log_lone(), log_side: grid.log_side().0 })
+        Some(Self { of, log_lone: grid.log_lone(), log_side: grid.log_side() })
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn expectation(
     let own_reads = seen.lone_read.and(lone_reads);
     let grid = Grid::of(&seen, &class);
     let (log_lone, spread) = grid.log_lone();
-    let (log_side, side_spread) = grid.log_side();
+    let log_side = grid.log_side();
     let overloaded = |lone: f64, side: f64| {
         let waits = seen.latency / lone >= WAITS_FROM;
         let full = seen.rate * lone / 1e9 / side >= NEAR_MAXIMUM && seen.depth >= MEET;
@@ -91,7 +91,6 @@ pub(crate) fn expectation(
         // The spare capacity is not known more finely.
         spare: if grid.mean(spare) >= 0.5 { 0.999 } else { 0.001 },
         side: libm::exp(log_side),
-        side_high: libm::exp(log_side + NORMAL_95 * side_spread),
         depth: seen.depth,
         class,
         rung: match rung {
@@ -139,9 +138,9 @@ fn doubted(share: f64) -> f64 {
 }
 
 impl Posterior {
-    /// The sufficient queue depth, up to `at_most`: the largest parallelism that the counters allow.
+    /// The sufficient queue depth, up to `at_most`.
     pub(crate) fn enough(&self, at_most: f64) -> Option<SufficientDepth> {
-        let depth = libm::round(self.side_high).clamp(1.0, at_most);
+        let depth = libm::round(self.side).clamp(1.0, at_most);
         Some(SufficientDepth { depth, rate_share: None, max_share: None, growth: 0.0 })
     }
 

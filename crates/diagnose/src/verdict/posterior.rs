@@ -12,9 +12,8 @@ pub(crate) struct Posterior {
     pub(crate) slow: f64,
     pub(crate) overloaded: f64,
     pub(crate) spare: f64,
-    /// Requests served in parallel, and the upper end of their 95 % interval.
+    /// Requests served in parallel.
     pub(crate) side: f64,
-    pub(crate) side_high: f64,
     /// Mean number in flight while the device is busy.
     pub(crate) depth: f64,
     pub(crate) class: Class,

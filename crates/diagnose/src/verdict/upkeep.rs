@@ -46,10 +46,8 @@ impl SufficientDepth {
     pub(crate) fn words(&self, present: f64) -> String {
         let Self { depth, rate_share, max_share, .. } = self;
         let Some(rate_share) = rate_share else {
-            let counters = "judging by these counters alone";
-            return format!(
-                "the device serves at most {depth:.0} requests in parallel, {counters}"
-            );
+            // Without a profile, the parallelism is only that of the device's class.
+            return "the device probably serves fewer requests in parallel".to_owned();
         };
         let of_max = max_share.map_or(String::new(), |share| {
             format!(" ({} of the maximum of this mix)", percent(share))

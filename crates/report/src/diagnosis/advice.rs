@@ -1,7 +1,7 @@
 //! Reports what to do about a device: the first action in a few words next to the verdict, and all
 //! actions in detail.
 
-use super::told;
+use super::{LIVE, told};
 use crate::number;
 use crate::observation::period;
 use crate::story::{Action, Story};
@@ -148,6 +148,10 @@ pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Epis
                 true => {
                     "There is no evidence against this disk. Windows does not report whether \
                      programs wait for anything else: measure latency in the program."
+                }
+                false if source == LIVE => {
+                    "There is no evidence against this disk. A profile would show whether programs \
+                     get what they ask for: run `halfpower check` on it while it is quiet."
                 }
                 false => {
                     "There is no evidence against this disk. This source does not show whether \

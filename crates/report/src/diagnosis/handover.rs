@@ -1,6 +1,7 @@
 //! Adds what another team needs to believe a diagnosis: time and place, the evidence, the verdicts
 //! that it excludes with the figures that do so, the cost for users, and how to reproduce it.
 
+use super::LIVE;
 use super::advice::{in_short, of_another, span};
 use super::told;
 use crate::finding::number_text;
@@ -11,8 +12,6 @@ use record::{
     CauseCode, DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, is_of_windows, shell_word,
 };
 
-/// The source of counters read on the machine itself.
-const LIVE: &str = "live";
 const SECOND_NS: u64 = 1_000_000_000;
 /// Maximum number of groups of processes that a ticket names: the busiest.
 const WHO_MAX: usize = 3;

@@ -99,12 +99,9 @@ pub(super) fn overview(
     }
 }
 
-/// The verdict, with its confidence if that is informative. Several alternatives are only counted here.
+/// The verdict, with its confidence if that is informative.
 fn verdict(main: &Episode) -> String {
-    let words = match main.as_good().count() {
-        0 | 1 => verdict_text(main),
-        others => format!("{} or {others} others", told(main.verdict).0),
-    };
+    let words = verdict_text(main);
     match main.verdict {
         Verdict::NotEnoughEvidence => words,
         _ => format!("{words} ({})", confidence(main.confidence)),

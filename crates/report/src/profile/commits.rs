@@ -156,17 +156,17 @@ fn verdicts(section: &mut Section, commits: &Commits, profile: &Profile) {
     section.table(&commits.verdicts, |t| {
         t.left("one committer", |verdict| verdict.program.clone());
         t.left("requires", |verdict| need(verdict));
+        t.left("met", |verdict| match verdict.met {
+            Some(true) => Cell::toned("yes", Tone::Good),
+            Some(false) => Cell::toned("no", Tone::Bad),
+            None => Cell::toned("unknown", Tone::Warn),
+        });
         t.left("measured", |verdict| match verdict.measured.known() {
             Ok(value) => Cell::from(match verdict.need {
                 CommitNeed::FlushP99Ns => number::with_interval(value, number::time),
                 CommitNeed::CommitsPerS => number::with_interval(value, number::count),
             }),
             Err(_) => Cell::toned("not measured", Tone::Faint),
-        });
-        t.left("met", |verdict| match verdict.met {
-            Some(true) => Cell::toned("yes", Tone::Good),
-            Some(false) => Cell::toned("no", Tone::Bad),
-            None => Cell::toned("unknown", Tone::Warn),
         });
     });
     let mut reasons: Vec<&str> =

@@ -13,6 +13,8 @@ use record::{CgroupLimit, Doubt, IoGroup, OpKind, Verdict};
 const LIMIT: f64 = 1e3 * PROOF;
 /// A rate within these shares of a limit has reached it.
 const AT_LIMIT: (f64, f64) = (0.93, 1.05);
+/// If the device serves this many times what a limit allows, the limited group is a small part of the load.
+const MANY_TIMES: f64 = 4.0;
 /// Share of reads started by kernel threads from which a throttle was active.
 const LET_GO_LATER: f64 = 0.005;
 /// Shares of the time over a provider's limit from which that limit explains the delays, and from
@@ -69,6 +71,18 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         let decided_by = "Raise the limit (io.max) and see whether the rate rises.";
         let (doubt, all) = (Doubt::NoMoreAsked, facts.states.all());
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
+        return;
+    }
+    if total > MANY_TIMES {
+        let because = format!(
+            "The group {:?} reached its limit of {}, but most requests come from other programs, \
+             which it does not limit.",
+            limit.group,
+            allowed(std::slice::from_ref(limit))
+        );
+        let decided_by = "Find out whether the limited program is the slow one.";
+        let (doubt, fine) = (Doubt::LimitPartOfTime, facts.states.fine());
+        found.push(Explanation::beside(Verdict::Capped, doubt, fine, because, decided_by));
         return;
     }
     let limits = all_reached(segment, limit);

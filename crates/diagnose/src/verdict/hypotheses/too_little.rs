@@ -2,13 +2,23 @@
 
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::{REQUESTS_MIN, STEP_MAX_REL};
+use crate::verdict::interval_totals::IntervalTotals;
 use crate::words::percent;
-use record::{Doubt, Finding, HypothesisName, Verdict};
+use record::{Doubt, Finding, HypothesisName, Verdict, format_nanos};
 
 /// Utilization below which programs hardly wait for the device, whatever its latency.
 const HARDLY_USED: f64 = 0.02;
+/// Utilization and length, in seconds, from which a device without completed requests hangs.
+const ALWAYS_BUSY: f64 = 0.95;
+const HUNG_S: f64 = 2.0;
 /// Weight of the verdict that the disk is hardly used, relative to that of too little evidence.
 const ANSWERS: f64 = 6.0;
+
+/// Requests in flight at the end, if the device was always busy and completed less than a request per second.
+fn hung(tally: &IntervalTotals) -> Option<f64> {
+    let always_busy = tally.utilization()? >= ALWAYS_BUSY && tally.seconds >= HUNG_S;
+    tally.in_flight.filter(|waiting| *waiting >= 1.0 && always_busy && tally.iops() < 1.0)
+}
 
 pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let tally = &facts.segment.tally;
@@ -20,6 +30,12 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             .segment
             .by_system("; record the counters Disk Reads/sec and Disk Writes/sec too", "");
         format!("The source does not report the number of requests{how}.")
+    } else if let Some(waiting) = hung(tally) {
+        format!(
+            "{waiting:.0} in flight and hardly any request completed in {}: the device hangs, or \
+             its counter of requests in flight is stuck.",
+            format_nanos(tally.seconds * 1e9)
+        )
     } else if count < 1.0 {
         "The device got no requests.".to_owned()
     } else if count < REQUESTS_MIN {
