@@ -51,6 +51,7 @@ mod run;
 mod run_args;
 mod run_contradictions;
 mod run_spec;
+mod safety_args;
 mod server_args;
 mod shared;
 mod show;

@@ -6,6 +6,7 @@
 use crate::host_args::HostArgs;
 use crate::output;
 use crate::recognise::FileForm;
+use crate::safety_args::SafetyArgs;
 use crate::store_args::SaveArgs;
 use crate::values::{
     Mix, Processors, Rates, Zones, bytes, cache, choice, direct, engine, io_priority, mix, one_of,
@@ -13,7 +14,6 @@ use crate::values::{
 };
 use ::engine::input;
 use clap::{Arg, Args, Command, FromArgMatches};
-use host::target::{Access, InUse};
 use record::{
     Arrival, Bytes, CacheMode, Discipline, DropCache, EngineName, IoPriority, Nanos, Pattern,
     RaidLevel, RebuildPace, Regions, Replay, ReplayPace,
@@ -110,8 +110,7 @@ pub(crate) struct RunArgs {
     pub(crate) jobs: JobsArgs,
     #[command(flatten, next_help_heading = "Recorded requests")]
     pub(crate) replay: ReplayArgs,
-    /// Find an upper bound of the CPU cost: a second pass measures the idle time that the load
-    /// leaves on each CPU.
+    /// Find an upper bound of the CPU cost: a second pass measures the idle time left on each CPU.
     #[arg(long, help_heading = "Processor cost")]
     pub(crate) cpu_upper: bool,
     /// Run several request sizes, buffered and direct, and fit the CPU cost per request and per
@@ -486,22 +485,4 @@ pub(crate) struct ResultArgs {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SafetyArgs {
-    /// Allow writing to existing files; their content is lost.
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-    /// Allow writing to the block device with this stable name, such as one from /dev/disk/by-id;
-    /// all data on the device is lost. Can be repeated.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) destroy_data_on: Vec<String>,
-}
-
-impl SafetyArgs {
-    /// Access to targets that are written; `keep` lists the command's own files.
-    pub(crate) fn access(&self, keep: Vec<InUse>) -> Access {
-        Access::ReadWrite { overwrite: self.overwrite, destroy: self.destroy_data_on.clone(), keep }
-    }
 }

@@ -54,6 +54,7 @@ mod system_fact;
 mod trial;
 mod trial_result;
 mod units;
+mod verdict;
 mod whatif;
 mod windows_names;
 mod words;
@@ -76,7 +77,7 @@ pub use cpu_taken::cpu_taken;
 pub use diagnosis::{
     Activity, Alternative, Baseline, Cause, DIAGNOSIS_SCHEMA, Demand, DeviceDiagnosis, Diagnosis,
     Episode, Excluded, HypothesisName, MatchedBy, MatchedProfile, Moment, OperationVerdict, Rung,
-    Verdict, VerdictShare,
+    VerdictShare,
 };
 pub use digest::{hex_digest, hex_digest_of};
 pub use doubt::Doubt;
@@ -160,6 +161,7 @@ pub use units::{
     format_interval, format_iops, format_kib, format_moment, format_nanos, format_rate,
     format_share, format_whole_iops, shell_word, with_half_width, with_interval, with_range,
 };
+pub use verdict::Verdict;
 pub use whatif::{
     Balance, BalancedDevice, Change, LoadState, Move, ObservedLoad, UnsustainedLoad, WHATIF_SCHEMA,
     WhatIf, WhatIfCase,

@@ -29,6 +29,7 @@ mod exporter_names;
 mod exporter_prometheus;
 mod exports;
 mod findings;
+mod fio_lines;
 mod fio_results;
 mod fio_runs;
 mod first_contact;

@@ -77,8 +77,7 @@ fn human_readable_tables_are_put_together_by_disk() {
     let human = plain("iostat-hx-12.txt", Format::IostatText);
     let exact = plain("iostat-x-12.txt", Format::IostatText);
     assert_eq!((human.intervals.len(), disk(&human, "vda").len()), (14, 2));
-    let last =
-        |observation: &Observation| disk(observation, "vda").last().copied().cloned().unwrap();
+    let last = |of: &Observation| disk(of, "vda").last().copied().cloned().unwrap();
     let (human, exact) = (last(&human), last(&exact));
     // The same minutes, recorded in parallel: rates differ by a few requests.
     let near = |one: Option<record::Figure>, other: Option<record::Figure>| {
@@ -375,18 +374,17 @@ fn rows_of_telegraf_say_the_same_as_the_counters_that_it_read() {
     });
     let prefixed = prefixed.collect::<Vec<_>>().join(",");
     let mut counted = plain("diskstats-snapshots.txt", Format::Diskstats).intervals;
+    // telegraf records neither discards nor flushes.
     for interval in &mut counted {
-        // telegraf records neither.
         (interval.discards_per_s, interval.flushes_per_s) = (None, None);
     }
     for header in [plain_header, prefixed.as_str()] {
-        let csv = as_telegraf(&dumps, header);
-        let read = of(csv.as_bytes(), Format::Telegraf, &Options::default());
+        let read =
+            of(as_telegraf(&dumps, header).as_bytes(), Format::Telegraf, &Options::default());
         assert_eq!(read.host.as_deref(), Some("db1"));
         assert_eq!(read.intervals, counted);
     }
-    let without = as_telegraf(&dumps, "1,2,3");
-    assert!(detect(without.as_bytes()).is_err());
+    assert!(detect(as_telegraf(&dumps, "1,2,3").as_bytes()).is_err());
 }
 
 /// The files of collectd's disk and csv plugins for dumps of /proc/diskstats: names and texts.
@@ -495,9 +493,9 @@ fn files_of_collectd_say_the_same_as_the_counters_that_it_read() {
 
 #[test]
 fn one_file_of_collectd_says_what_else_to_give() {
-    let files = as_collectd(&String::from_utf8(sample("diskstats-snapshots.txt")).unwrap(), false);
-    let times: Vec<_> =
-        files.into_iter().filter(|(name, _)| name.contains("/disk_time-")).collect();
-    let error = import::read_files(&times, None, &Options::default()).unwrap_err().to_string();
+    let dumps = String::from_utf8(sample("diskstats-snapshots.txt")).unwrap();
+    let mut files = as_collectd(&dumps, false);
+    files.retain(|(name, _)| name.contains("/disk_time-"));
+    let error = import::read_files(&files, None, &Options::default()).unwrap_err().to_string();
     assert!(error.contains("name all files of a disk together"), "{error}");
 }

@@ -13,8 +13,8 @@ use record::{CgroupLimit, Doubt, IoGroup, OpKind, Verdict};
 const LIMIT: f64 = 1e3 * PROOF;
 /// A rate within these shares of a limit has reached it.
 const AT_LIMIT: (f64, f64) = (0.93, 1.05);
-/// If the device serves this many times what a limit allows, the limited group is a small part of the load.
-const MANY_TIMES: f64 = 4.0;
+/// Share of the requests from which programs outside a limited group are the load.
+const MOSTLY_OTHERS: f64 = 0.75;
 /// Share of reads started by kernel threads from which a throttle was active.
 const LET_GO_LATER: f64 = 0.005;
 /// Shares of the time over a provider's limit from which that limit explains the delays, and from
@@ -73,7 +73,7 @@ pub(super) fn control_group(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>)
         found.push(Explanation::beside(Verdict::Capped, doubt, all, because, decided_by));
         return;
     }
-    if total > MANY_TIMES {
+    if mostly_others(segment, limit) {
         let because = format!(
             "The group {:?} reached its limit of {}, but most requests come from other programs, \
              which it does not limit.",
@@ -137,6 +137,15 @@ fn now_and_then(facts: &Facts<'_, '_>) -> Option<Explanation> {
         Explanation::instead(Verdict::Capped, Doubt::LimitPartOfTime, fine, claim, rival)
             .resting_on(RestsOn::Limits(vec![limit.clone()])),
     )
+}
+
+/// Whether programs outside a limited group send most of the requests of the limited kind.
+fn mostly_others(segment: &Segment<'_>, limit: &CgroupLimit) -> bool {
+    let Some(users) = segment.around.users.as_ref() else { return false };
+    let of = |group: &IoGroup| per_s(limit, group);
+    let programs = users.sum(of);
+    let others = programs - users.within(&limit.group, of).unwrap_or(0.0);
+    others > MOSTLY_OTHERS * (programs + users.of_threads(of))
 }
 
 /// What limits allow: `200 IOPS (riops) and 5.00 MB/s (wbps)`.
