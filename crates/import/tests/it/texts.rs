@@ -3,8 +3,7 @@
 use crate::forms::sample;
 use import::{Format, Options, detect, read};
 use record::{Finding, FindingCode, Interval, Observation};
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write};
 
 fn of(bytes: &[u8], format: Format, options: &Options) -> Observation {
     assert_eq!(detect(bytes), Ok(format));
@@ -493,9 +492,9 @@ fn files_of_collectd_say_the_same_as_the_counters_that_it_read() {
 
 #[test]
 fn one_file_of_collectd_says_what_else_to_give() {
-    let dumps = String::from_utf8(sample("diskstats-snapshots.txt")).unwrap();
-    let mut files = as_collectd(&dumps, false);
+    let dumps = sample("diskstats-snapshots.txt");
+    let mut files = as_collectd(std::str::from_utf8(&dumps).unwrap(), false);
     files.retain(|(name, _)| name.contains("/disk_time-"));
-    let error = import::read_files(&files, None, &Options::default()).unwrap_err().to_string();
-    assert!(error.contains("name all files of a disk together"), "{error}");
+    let error = import::read_files(&files, None, &Options::default()).unwrap_err();
+    assert!(error.to_string().contains("name all files of a disk together"), "{error}");
 }
