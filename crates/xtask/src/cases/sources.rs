@@ -72,12 +72,10 @@ impl Source {
         let Some(text) = self.text(&observation) else { return Ok(observation) };
         let options = Options { utc_offset_s: Some(0), ..Options::default() };
         let mut read = import::read(&[text.as_bytes()], None, &options)?.swap_remove(0);
-        // The times of a case start at 0.
-        for interval in &mut read.intervals {
-            interval.begin_ns -= BEGIN_S * SECOND;
-        }
-        for context in &mut read.contexts {
-            context.begin_ns -= BEGIN_S * SECOND;
+        // The times of a case start at 0, as those of a recording without times do.
+        let begins = read.intervals.iter_mut().map(|interval| &mut interval.begin_ns);
+        for begin_ns in begins.chain(read.contexts.iter_mut().map(|it| &mut it.begin_ns)) {
+            *begin_ns = begin_ns.checked_sub(BEGIN_S * SECOND).unwrap_or(*begin_ns);
         }
         Ok(read)
     }
