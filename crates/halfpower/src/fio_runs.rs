@@ -11,7 +11,7 @@ use crate::fio_words::FioWords;
 use crate::output::{self, Verdict};
 use crate::run::{self, Keep};
 use crate::run_args::RunArgs;
-use ::record::{Nanos, Trial, shell_word};
+use ::record::{Nanos, Trial, shell_word, time_word};
 use anyhow::Context;
 use host::target::OutputFile;
 use plan::session::StopFlag;
@@ -289,7 +289,7 @@ fn together(asked: &FioWords, mut group: Vec<Job>) -> anyhow::Result<Planned> {
         beside.extend(flags(job));
         let delay = job.delay_ns - begin;
         if delay > 0 {
-            beside.extend(["--start-delay".to_owned(), fio::time_word(delay)]);
+            beside.extend(["--start-delay".to_owned(), time_word(delay)]);
         }
         beside.extend(of_each_job(&asked.ours));
         let text = shlex::try_join(beside.iter().map(String::as_str))

@@ -91,7 +91,7 @@ impl StoreArgs {
 /// opens no file of a user who did not name it.
 fn of_sudo_user() -> Option<PathBuf> {
     let user = std::env::var("SUDO_USER").ok()?;
-    let accounts = input::text(Path::new("/etc/passwd"), input::HOST_LIST).ok()?;
+    let accounts = input::text(Path::new("/etc/passwd"), input::ACCOUNTS).ok()?;
     let of_user = |line: &&str| line.split(':').next() == Some(&user);
     let home = accounts.lines().find(of_user)?.split(':').nth(5)?;
     Store::path_in_home(home.into()).filter(|path| path.is_file())

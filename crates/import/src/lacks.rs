@@ -116,39 +116,40 @@ const NEEDS: [Need; 8] = [
 /// Removes the intervals without a figure that most intervals of their device have: a collector missed some
 /// values of a sample. A sum over all intervals would otherwise lose the figure, and with it the verdict.
 pub(crate) fn without_incomplete_intervals(observation: &mut Observation) -> Option<Finding> {
-    let of_device: BTreeMap<&str, Vec<&Interval>> =
-        observation.intervals.iter().fold(BTreeMap::new(), |mut all, interval| {
-            all.entry(interval.device.as_str()).or_insert_with(Vec::new).push(interval);
-            all
-        });
-    let mut incomplete = BTreeSet::new();
-    let mut names = BTreeSet::new();
-    for (device, intervals) in &of_device {
-        for need in NEEDS.iter().filter(|need| need.in_every_interval) {
-            let lack = |it: &&&Interval| (need.figure)(it).is_none();
-            let without = intervals.iter().filter(lack).count();
-            if without > 0 && 2 * without < intervals.len() {
-                names.insert(need.name);
-                let begins = intervals.iter().filter(lack).map(|it| it.begin_ns);
-                incomplete.extend(begins.map(|begin| ((*device).to_owned(), begin)));
-            }
+    let lacks = |it: &Interval, need: &Need| (need.figure)(it).is_none();
+    // Per device, the number of intervals, and of those without each figure.
+    let mut counted_of: BTreeMap<&str, (usize, [usize; NEEDS.len()])> = BTreeMap::new();
+    for interval in &observation.intervals {
+        let (all, without) = counted_of.entry(&interval.device).or_default();
+        *all += 1;
+        for (count, need) in without.iter_mut().zip(&NEEDS) {
+            *count += usize::from(need.in_every_interval && lacks(interval, need));
         }
     }
-    let (all, left_out) = (observation.intervals.len(), incomplete.len());
-    let is_complete = |it: &Interval| !incomplete.contains(&(it.device.clone(), it.begin_ns));
-    if left_out > 0 {
-        observation.intervals.retain(is_complete);
+    let usual = counted_of.into_iter().filter_map(|(device, (all, without))| {
+        let some = |(count, _): &(usize, &Need)| *count > 0 && 2 * count < all;
+        let needs: Vec<&Need> =
+            without.into_iter().zip(&NEEDS).filter(some).map(|(_, need)| need).collect();
+        (!needs.is_empty()).then(|| (device.to_owned(), needs))
+    });
+    let usual: BTreeMap<String, Vec<&Need>> = usual.collect();
+    if usual.is_empty() {
+        return None;
     }
-    (left_out > 0).then(|| {
-        let names = names.into_iter().collect::<Vec<_>>().join(", ");
-        let claim = format!(
-            "skipped: {} without values that the other intervals have ({names})",
-            counted(left_out as f64, "interval")
-        );
-        Finding::note(FindingCode::IntervalsLeftOut, claim, "")
-            .with("incomplete", left_out as f64, "")
-            .with("intervals", all as f64, "")
-    })
+    let all = observation.intervals.len();
+    observation.intervals.retain(|interval| {
+        let needs = usual.get(&interval.device).into_iter().flatten();
+        needs.into_iter().all(|need| !lacks(interval, need))
+    });
+    let left_out = (all - observation.intervals.len()) as f64;
+    let names: BTreeSet<&str> = usual.values().flatten().map(|need| need.name).collect();
+    let claim = format!(
+        "skipped: {} without values that the other intervals have ({})",
+        counted(left_out, "interval"),
+        names.into_iter().collect::<Vec<_>>().join(", ")
+    );
+    let finding = Finding::note(FindingCode::IntervalsLeftOut, claim, "");
+    Some(finding.with("incomplete", left_out, "").with("intervals", all as f64, ""))
 }
 
 /// The findings on missing, mixed or coarse figures. `names` are those of the source's tool.

@@ -423,4 +423,10 @@ impl Observation {
     pub fn first_ns(&self) -> Option<u64> {
         self.intervals.iter().map(|interval| interval.begin_ns).min()
     }
+
+    /// The same, if the recording has dates.
+    #[must_use]
+    pub fn dated_ns(&self) -> Option<u64> {
+        self.first_ns().filter(|ns| *ns >= DATES_FROM_NS)
+    }
 }

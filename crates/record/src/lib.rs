@@ -159,7 +159,8 @@ pub use units::{
     Bytes, NO_NUMBER, Nanos, UnitError, WIDE, counted, format_binary_rate, format_both_rates,
     format_bytes, format_change, format_count, format_digits, format_duration, format_ends,
     format_interval, format_iops, format_kib, format_moment, format_nanos, format_rate,
-    format_share, format_whole_iops, shell_word, with_half_width, with_interval, with_range,
+    format_share, format_whole_iops, shell_word, time_word, with_half_width, with_interval,
+    with_range,
 };
 pub use verdict::Verdict;
 pub use whatif::{

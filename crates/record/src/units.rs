@@ -198,6 +198,16 @@ fn in_largest(value: f64, units: &[(f64, &str)]) -> String {
     })
 }
 
+/// A time in the syntax of the flags, without rounding: in the largest unit without a fraction.
+#[must_use]
+pub fn time_word(ns: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    match units.iter().find(|(unit, _)| ns.is_multiple_of(*unit)) {
+        Some((unit, name)) => format!("{}{name}", ns / unit),
+        None => format!("{ns}ns"),
+    }
+}
+
 /// A time: `33.2 µs`.
 #[must_use]
 pub fn format_nanos(nanos: f64) -> String {

@@ -28,8 +28,7 @@ fn advice_for(profile: &Profile, op: OpKind) -> Option<Advice> {
         .collect();
     let best = sequential.iter().map(|curve| largest(curve)).fold(0.0, f64::max);
     let curve = sequential.iter().find(|curve| largest(curve) >= ENOUGH * best)?;
-    let measured: Vec<Estimate> = curve.points.iter().map(|point| point.bytes_per_s).collect();
-    let rates = model::moderated(&measured);
+    let rates = model::moderated(&throughputs(curve));
     let found = model::enough(&rates, ENOUGH)?;
     let sizes = curve.points.iter().map(|point| point.bytes as f64);
     if found.is_undecided(&sizes.zip(rates).collect::<Vec<_>>()) {
@@ -130,10 +129,11 @@ fn next_best(curves: &[&SizeCurve], curve: &SizeCurve, chosen: &SizePoint) -> Op
     let index = curve.points.iter().position(|point| point.bytes == chosen.bytes)?;
     let beside = if index > 0 { index - 1 } else { 1 };
     let same_depth = curve.points.get(beside).map(|point| (curve.depth, point));
-    let other_depths = curves
-        .iter()
-        .filter(|other| other.depth != curve.depth)
-        .filter_map(|other| Some((other.depth, enough(other)?)));
+    let other_depths =
+        curves.iter().filter(|other| other.depth != curve.depth).filter_map(|other| {
+            let found = model::enough(&throughputs(other), ENOUGH)?;
+            Some((other.depth, &other.points[found.at]))
+        });
     let (depth, other) = other_depths
         .chain(same_depth)
         .max_by(|(_, a), (_, b)| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))?;
@@ -151,9 +151,8 @@ fn against_rule(curve: &SizeCurve, chosen: &SizePoint) -> Option<String> {
     })
 }
 
-fn enough(curve: &SizeCurve) -> Option<&SizePoint> {
-    let least = ENOUGH * largest(curve);
-    curve.points.iter().find(|point| point.bytes_per_s.value >= least)
+fn throughputs(curve: &SizeCurve) -> Vec<Estimate> {
+    curve.points.iter().map(|point| point.bytes_per_s).collect()
 }
 
 fn largest(curve: &SizeCurve) -> f64 {

@@ -10,7 +10,7 @@ use super::classes::Class;
 use super::interval_totals::IntervalTotals;
 use super::matching::same_size;
 use super::own::Served;
-use record::{DATES_FROM_NS, Interval, Observation, ObservedDevice, Rung};
+use record::{Interval, Observation, ObservedDevice, Rung};
 use stats::median;
 use std::cell::OnceCell;
 
@@ -120,8 +120,7 @@ impl<'a> Ladder<'a> {
 
     fn before(&self, device: &ObservedDevice, present: &IntervalTotals) -> Option<Prior> {
         let mut all: Vec<IntervalTotals> = Vec::new();
-        let dated = self.observation.first_ns().filter(|ns| *ns >= DATES_FROM_NS);
-        let until_ns = dated.map_or(u64::MAX, |ns| ns - PAST_AGE_MIN_NS);
+        let until_ns = self.observation.dated_ns().map_or(u64::MAX, |ns| ns - PAST_AGE_MIN_NS);
         let is_old = |it: &Interval| it.begin_ns.saturating_add(it.duration_ns) <= until_ns;
         for one in self.past.iter().filter(|one| one.id != self.observation.id) {
             // Two recordings without a host may be of two machines.

@@ -73,8 +73,7 @@ use elsewhere::Elsewhere;
 use facts::{Judged, SLOW_FROM, Segment};
 use ladder::{Ladder, PAST_AGE_MIN_NS};
 use record::{
-    DATES_FROM_NS, DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Observation, ObservedDevice,
-    hex_digest,
+    DIAGNOSIS_SCHEMA, DeviceDiagnosis, Diagnosis, Observation, ObservedDevice, hex_digest,
 };
 use std::ops::Range;
 use std::sync::Arc;
@@ -167,8 +166,8 @@ pub fn diagnose<'p>(
 /// When the first interval began (RFC 3339 in UTC); `None` if the recording has no dates.
 #[must_use]
 pub fn first_date(observation: &Observation) -> Option<String> {
-    let dated = observation.first_ns().filter(|ns| *ns >= DATES_FROM_NS)?;
-    jiff::Timestamp::from_nanosecond(dated.into()).ok().map(|time| time.to_string())
+    let begin_ns = observation.dated_ns()?;
+    jiff::Timestamp::from_nanosecond(begin_ns.into()).ok().map(|time| time.to_string())
 }
 
 /// When a recording must have begun, at the latest, to be from the past of all these observations: 12 hours

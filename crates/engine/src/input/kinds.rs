@@ -42,6 +42,8 @@ pub const MACHINE: Kind = kind("a description of a device", MIB);
 pub const DATA_SHEET: Kind = kind("a data sheet", MIB);
 /// A list of hosts.
 pub const HOST_LIST: Kind = kind("a list of hosts", MIB);
+/// The accounts of this machine.
+pub const ACCOUNTS: Kind = kind("a list of accounts", 64 * MIB);
 /// A token that a server requires from clients.
 pub const TOKEN: Kind = kind("a token", 64 * KIB);
 /// Counters that a tool recorded.

@@ -22,8 +22,8 @@ mod stop;
 pub use error::{InputError, Reason};
 pub use kernel_files::{kernel_bytes, kernel_bytes_into, kernel_text};
 pub use kinds::{
-    DATA_SHEET, DESIGN, DOCUMENT, HOST_LIST, JOB_FILE, Kind, MACHINE, RECORDING, REQUESTS,
-    STANDARD_INPUT, TOKEN, TRIAL_LINES,
+    ACCOUNTS, DATA_SHEET, DESIGN, DOCUMENT, HOST_LIST, JOB_FILE, Kind, MACHINE, RECORDING,
+    REQUESTS, STANDARD_INPUT, TOKEN, TRIAL_LINES,
 };
 pub use reader::{
     at_most, bytes, bytes_if_known, first_line, line_at_most, may_start_with, text, text_if_known,

@@ -9,7 +9,7 @@ use crate::story::joined;
 use record::{
     AreaZone, Arrival, Bytes, CacheMode, Data, Discipline, DropCache, FlushKind, NO_TIME_LIMIT,
     Nanos, Pattern, RebuildPace, Regions, ReplayPace, Target, TargetKind, Trial, Workload,
-    mix_word, shell_word,
+    mix_word, shell_word, time_word,
 };
 
 /// A flag with its value, which is empty for a switch; `None` if the flag is omitted.
@@ -31,7 +31,7 @@ pub(crate) fn command(trial: &Trial) -> String {
         let own = if job.targets > 0 { alone.targets.as_slice() } else { &[] };
         let mut words = words(&alone, own);
         if job.delay_ns.0 > 0 {
-            words.push_str(&format!(" --start-delay {}", nanos(job.delay_ns)));
+            words.push_str(&format!(" --start-delay {}", time_word(job.delay_ns.0)));
         }
         text.push_str(&format!(" --beside {}", quoted(words.trim_start())));
     }
@@ -171,7 +171,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("rate-iops", rate),
         ("arrival", arrival),
         ("burst", workload.burst_milli.map(|it| (f64::from(it) / 1e3).to_string())),
-        ("think-time", unless(think.0 == 0, nanos(think))),
+        ("think-time", unless(think.0 == 0, time_word(think.0))),
         ("completion", unless(any, workload.discipline.name())),
         ("fsync", flushes(FlushKind::Fsync)),
         ("fdatasync", flushes(FlushKind::Fdatasync)),
@@ -180,12 +180,12 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("zeros", switch(workload.data == Data::Zeros)),
         ("verify", switch(workload.data == Data::Tagged)),
         ("runtime", Some(run_time(workload.runtime_ns))),
-        ("ramp-time", unless(ramp.0 == 0, nanos(ramp))),
+        ("ramp-time", unless(ramp.0 == 0, time_word(ramp.0))),
         ("io-size", rules.max_bytes.map(|bytes| bytes.0.to_string())),
         ("passes", rules.passes.map(|passes| passes.to_string())),
         ("until-precision", rules.precision_ppm.map(|ppm| format!("{}%", f64::from(ppm) / 1e4))),
         ("keep-warm-up", switch(!rules.cut_warm_up)),
-        ("interval", rules.interval_ns.map(nanos)),
+        ("interval", rules.interval_ns.map(|length| time_word(length.0))),
         ("io-priority", workload.io_priority.map(|priority| priority.to_string())),
         (
             "processors",
@@ -206,12 +206,5 @@ pub(crate) fn zones(zones: &[AreaZone]) -> String {
 
 /// The value of `--runtime`.
 fn run_time(time: Nanos) -> String {
-    if time == NO_TIME_LIMIT { "none".to_owned() } else { nanos(time) }
-}
-
-/// A time in the syntax of the flags, without rounding.
-fn nanos(time: Nanos) -> String {
-    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
-    let whole = units.into_iter().find(|(unit, _)| time.0.is_multiple_of(*unit));
-    whole.map_or_else(String::new, |(unit, name)| format!("{}{name}", time.0 / unit))
+    if time == NO_TIME_LIMIT { "none".to_owned() } else { time_word(time.0) }
 }

@@ -8,7 +8,8 @@
 use crate::fio::load::Load;
 use crate::fio::parts::{FileKind, FileNames, NO_END, Words};
 use crate::fio::settings::Settings;
-use crate::fio::values::{Length, SECOND_NS, length, size_word, time, time_word};
+use crate::fio::values::{Length, SECOND_NS, length, size_word, time};
+use record::time_word;
 
 /// Maximum number of a job's files that are also separate files here.
 const FILES_MAX: u64 = 64;

@@ -9,8 +9,9 @@ use crate::fio::pace::{flushes, pace};
 use crate::fio::parts::{FileNames, Words, end_for_intervals};
 use crate::fio::replayed::replayed;
 use crate::fio::settings::Settings;
-use crate::fio::values::{SECOND_NS, time, time_word};
+use crate::fio::values::{SECOND_NS, time};
 use crate::fio::{FioError, Section};
+use record::time_word;
 
 /// What a job waits for before it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,7 +32,6 @@ pub use logs::{Log, LogKind};
 pub use options::{OptionKind, option_kind, without_load};
 pub use parts::{FileKind, FileNames};
 pub use recognise::{JOB_FILE_BYTES_MAX, looks_like_job_file, looks_like_text_result, result_at};
-pub use values::time_word;
 pub use words::read_words;
 
 /// An error in a job file or command line, with its place.

@@ -5,7 +5,8 @@
 use crate::fio::load::Load;
 use crate::fio::parts::Words;
 use crate::fio::settings::Settings;
-use crate::fio::values::{MICROSECOND_NS, SECOND_NS, by_direction, number, size, time, time_word};
+use crate::fio::values::{MICROSECOND_NS, SECOND_NS, by_direction, number, size, time};
+use record::time_word;
 
 pub(crate) fn pace(settings: &Settings<'_>, out: &mut Words, jobs: u64, load: &Load, kb_base: u64) {
     let mean = load.sizes.mean();

@@ -2,8 +2,7 @@
 //!
 //! It is separate from `job`, which calls the converters, so that they do not depend on `job`.
 
-use crate::fio::values::time_word;
-use record::NO_TIME_LIMIT;
+use record::{NO_TIME_LIMIT, time_word};
 
 /// What a file name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,8 @@
 use crate::fio::area::file_names;
 use crate::fio::parts::Words;
 use crate::fio::settings::Settings;
-use crate::fio::values::{SECOND_NS, time, time_word};
+use crate::fio::values::{SECOND_NS, time};
+use record::time_word;
 
 pub(crate) fn replayed(settings: &Settings<'_>, out: &mut Words, log: &str) {
     let redirect = settings.text("replay_redirect");

@@ -131,16 +131,6 @@ pub(crate) fn size_word(bytes: u64) -> String {
     }
 }
 
-/// Formats a time for `halfpower run`, in the largest unit without a fraction.
-#[must_use]
-pub fn time_word(ns: u64) -> String {
-    let units = [("s", SECOND_NS), ("ms", 1_000_000), ("us", MICROSECOND_NS)];
-    match units.iter().find(|(_, unit)| ns.is_multiple_of(*unit)) {
-        Some((name, unit)) => format!("{}{name}", ns / unit),
-        None => format!("{ns}ns"),
-    }
-}
-
 /// Parses a switch. Without a value, it is on. With `any`, every number except 0 is on, for options that fio
 /// also accepts without a value.
 pub(crate) fn switch(text: Option<&str>, any: bool) -> Result<bool, String> {

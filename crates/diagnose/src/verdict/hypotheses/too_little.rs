@@ -1,23 +1,22 @@
 //! Tests for too few requests or too coarse figures for any conclusion.
 
 use crate::verdict::engine::{Explanation, Facts, PROOF};
-use crate::verdict::facts::{REQUESTS_MIN, STEP_MAX_REL};
+use crate::verdict::facts::{NEVER_IDLE, REQUESTS_MIN, STEP_MAX_REL};
 use crate::verdict::interval_totals::IntervalTotals;
 use crate::words::percent;
 use record::{Doubt, Finding, HypothesisName, Verdict, format_nanos};
 
 /// Utilization below which programs hardly wait for the device, whatever its latency.
 const HARDLY_USED: f64 = 0.02;
-/// Utilization and length, in seconds, from which a device without completed requests hangs.
-const ALWAYS_BUSY: f64 = 0.95;
+/// Length, in seconds, from which a device that is never idle and completes no request hangs.
 const HUNG_S: f64 = 2.0;
 /// Weight of the verdict that the disk is hardly used, relative to that of too little evidence.
 const ANSWERS: f64 = 6.0;
 
 /// Requests in flight at the end, if the device was always busy and completed less than a request per second.
 fn hung(tally: &IntervalTotals) -> Option<f64> {
-    let always_busy = tally.utilization()? >= ALWAYS_BUSY && tally.seconds >= HUNG_S;
-    tally.in_flight.filter(|waiting| *waiting >= 1.0 && always_busy && tally.iops() < 1.0)
+    let never_idle = tally.utilization()? >= NEVER_IDLE && tally.seconds >= HUNG_S;
+    tally.in_flight.filter(|waiting| *waiting >= 1.0 && never_idle && tally.iops() < 1.0)
 }
 
 pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
