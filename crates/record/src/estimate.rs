@@ -139,7 +139,6 @@ impl Estimate {
     /// The same estimate in another unit: everything is multiplied by `factor` (positive).
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
-        debug_assert!(factor > 0.0);
         Self {
             value: self.value * factor,
             low: self.low * factor,
