@@ -3,7 +3,7 @@
 use crate::verdict::engine::{Explanation, Facts, PROOF};
 use crate::verdict::facts::{REQUESTS_MIN, STEP_MAX_REL};
 use crate::words::percent;
-use record::{Doubt, Finding, HypothesisName, Verdict, format_nanos};
+use record::{Doubt, Finding, HypothesisName, Verdict};
 
 /// Utilization below which programs hardly wait for the device, whatever its latency.
 const HARDLY_USED: f64 = 0.02;
