@@ -2,7 +2,10 @@
 //! same in each sentence: a difference beyond the intervals, and large enough to matter.
 
 pub(crate) use record::format_share as percent;
-use record::{CacheMode, CgroupLimit, ComparedCondition, Estimate, OpKind, Workload, format_bytes};
+use record::{
+    CacheMode, CgroupLimit, ComparedCondition, Estimate, OpKind, Workload, format_bytes,
+    format_iops,
+};
 
 /// A difference below this share is not worth a change, however certain it is.
 pub(crate) const MATTERS_REL: f64 = 0.05;
@@ -11,6 +14,16 @@ pub(crate) const MATTERS_REL: f64 = 0.05;
 pub(crate) fn change(from: f64, to: f64) -> String {
     let text = percent(to / from - 1.0);
     if text.starts_with('-') || text == "0 %" { text } else { format!("+{text}") }
+}
+
+/// Why a profile does not apply to a device that is faster than its maximum.
+pub(crate) fn beyond_profile(iops: f64, max_iops: f64) -> String {
+    format!(
+        "the device delivers {}, {} of the maximum in the profile, so the profile describes another \
+         state, load or path",
+        format_iops(iops),
+        percent(iops / max_iops)
+    )
 }
 
 /// A rate as a share of the profile's predicted maximum. A device may exceed it: a check measures

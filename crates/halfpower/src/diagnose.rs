@@ -129,7 +129,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let profiles = arguments.save.keeping.profiles_for_devices(arguments.profile.as_deref())?;
     let mut store = arguments.save.store()?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
-    let (sources, named) = match simulated {
+    let (sources, selectors) = match simulated {
         true => (arguments.sources.clone(), Vec::new()),
         false => recordings::with_devices(&arguments.sources)?,
     };
@@ -137,7 +137,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let asked = (sources.as_slice(), arguments);
     let (mut observations, interrupted, fresh) =
         observations(asked, simulated, store.is_some(), &profiles, stop)?;
-    recordings::check_devices(&named, &observations)?;
+    let named = recordings::select_devices(&selectors, &observations)?;
     let is_named = |device: &ObservedDevice| named.contains(&device.name);
     observations.retain(|one| named.is_empty() || one.devices.iter().any(is_named));
     let past = past::of(&observations, &profiles, &arguments.save.keeping, fresh && !simulated);

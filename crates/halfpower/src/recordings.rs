@@ -13,7 +13,7 @@ use engine::input;
 use host::kernel;
 use host::target;
 use import::{Format, Options, parse_moment, parse_utc_offset};
-use record::{DocumentKind, Nanos, Observation, SavedDocument, quoted, shell_word};
+use record::{DocumentKind, Nanos, Observation, ObservedDevice, SavedDocument, quoted, shell_word};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -103,20 +103,70 @@ pub(crate) fn with_devices(words: &[String]) -> anyhow::Result<(Vec<String>, Vec
         let both = words.iter().zip(&kinds);
         both.filter(move |(_, kind)| (**kind == Named::Device) == wanted).map(|(word, _)| word)
     };
-    let name = |word: &String| word.strip_prefix("/dev/").unwrap_or(word).to_owned();
-    Ok((of(false).cloned().collect(), of(true).map(name).collect()))
+    Ok((of(false).cloned().collect(), of(true).cloned().collect()))
 }
 
-/// Refuses names of devices that are not in the recordings.
-pub(crate) fn check_devices(names: &[String], within: &[Observation]) -> anyhow::Result<()> {
+/// The names, in the recordings, of the disks that these words select. A word selects a disk by its name, by a
+/// part of it (`F:` of `2 F:`), by its number (`8:16`), or by its serial number; case does not matter.
+///
+/// # Errors
+/// If a word selects no disk, or several.
+pub(crate) fn select_devices(
+    words: &[String],
+    within: &[Observation],
+) -> anyhow::Result<Vec<String>> {
     let devices = || within.iter().flat_map(|one| &one.devices);
     let whole = || devices().filter(|it| it.partition_of.is_none() && it.built_of.is_empty());
-    let Some(unknown) = names.iter().find(|name| whole().all(|it| it.name != **name)) else {
-        return Ok(());
+    let names = |of: &dyn Fn(&ObservedDevice) -> bool| -> BTreeSet<String> {
+        whole().filter(|device| of(device)).map(|device| device.name.clone()).collect()
     };
-    let known: BTreeSet<&str> = whole().map(|device| device.name.as_str()).collect();
-    let known = known.into_iter().collect::<Vec<_>>().join(", ");
-    Err(usage(format!("the recording has no disk {unknown}; its disks are {known}")))
+    let listed = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(", ");
+    let select = |word: &String| {
+        let exact = names(&|device| device.name == plain(word));
+        let found = if exact.is_empty() { names(&|device| selects(word, device)) } else { exact };
+        match (found.len(), found.first()) {
+            (1, Some(name)) => Ok(name.clone()),
+            (0, _) => {
+                let is_part = |it: &&ObservedDevice| it.name.eq_ignore_ascii_case(plain(word));
+                let part = devices().find(is_part);
+                let part = part.and_then(|part| Some((&part.name, part.partition_of.as_ref()?)));
+                let hint = part.map(|(part, disk)| format!(" ({part} is a part of {disk})"));
+                let disks = listed(names(&|_| true));
+                let hint = hint.unwrap_or_default();
+                Err(usage(format!("the recording has no disk {word}{hint}; its disks are {disks}")))
+            }
+            _ => Err(usage(format!("{word} selects several disks: {}; name one", listed(found)))),
+        }
+    };
+    let selected: BTreeSet<String> = words.iter().map(select).collect::<Result<_, _>>()?;
+    Ok(selected.into_iter().collect())
+}
+
+/// What people write around the name of a disk.
+const FOLDERS: [&str; 4] = ["/dev/mapper/", "/dev/", r"\\.\", r"\\?\"];
+const DISK_OBJECTS: [&str; 2] = ["physicaldrive", "physicaldisk"];
+
+/// A word without the folder of devices before it and the separator behind it.
+fn plain(word: &str) -> &str {
+    let name = FOLDERS.iter().find_map(|folder| word.strip_prefix(folder)).unwrap_or(word);
+    name.trim_end_matches(['/', '\\'])
+}
+
+/// Whether a word that is not the exact name of a disk selects this one.
+fn selects(word: &str, device: &ObservedDevice) -> bool {
+    let word = plain(word).to_lowercase();
+    let number = DISK_OBJECTS.iter().find_map(|object| word.strip_prefix(object));
+    let word = number.unwrap_or(&word).trim();
+    let facts = device.facts.as_ref();
+    let serial = facts.and_then(|facts| facts.serial.as_deref()).map(str::trim);
+    // sar names a disk without a name by its numbers.
+    let by_numbers = device.name.strip_prefix("dev").map(|numbers| numbers.replace('-', ":"));
+    let numbers = facts.map(|facts| facts.major_minor.as_str()).or(by_numbers.as_deref());
+    let name = device.name.to_lowercase();
+    let part = |part: &str| part == word || part.strip_suffix(':') == Some(word);
+    name == word
+        || name.split(' ').any(part)
+        || [serial, numbers].into_iter().flatten().any(|it| it.eq_ignore_ascii_case(word))
 }
 
 /// The recordings that these words name; `None` if they name devices. `interval` is the user's interval

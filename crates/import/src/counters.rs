@@ -11,7 +11,7 @@ use record::{Context, DeviceFacts, Figure, Interval, OpInterval};
 use std::collections::BTreeMap;
 
 /// Counters of a device, and the requests in flight (a gauge), without the prefix `node_disk_`.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "reads_completed_total",
     "read_bytes_total",
     "reads_merged_total",
@@ -24,6 +24,7 @@ const NAMES: [&str; 13] = [
     "io_time_weighted_seconds_total",
     "discards_completed_total",
     "flush_requests_total",
+    "flush_requests_time_seconds_total",
     "io_now",
 ];
 /// Indexes of the first counter of each operation, and of other counters.
@@ -33,7 +34,7 @@ const BUSY: usize = 8;
 const WEIGHTED: usize = 9;
 const DISCARDS: usize = 10;
 const FLUSHES: usize = 11;
-const IN_FLIGHT: usize = 12;
+const IN_FLIGHT: usize = 13;
 /// Maximum credible number of requests in flight after a counter wrapped.
 const MOST_IN_FLIGHT: f64 = 1_024.0;
 /// The kernel's times are whole milliseconds.
@@ -214,19 +215,18 @@ fn interval(device: &str, before: &Values, after: &Values, length: i128) -> Opti
     let rate = |at: usize, step: f64| {
         growth[at].map(|growth| Figure::measured(growth / seconds, step / seconds))
     };
-    let operation = |first: usize| {
-        let requests = growth[first].filter(|requests| *requests > 0.0);
-        // Times are truncated to whole milliseconds, so their difference is off by at most one.
-        let latency = growth[first + 3].zip(requests).map(|(time, requests)| {
-            Figure::measured(time * 1e9 / requests, TIME_STEP_S * 1e9 / requests)
-        });
-        OpInterval {
-            per_s: rate(first, 1.0),
-            bytes_per_s: rate(first + 1, SECTOR_BYTES),
-            request_bytes: None,
-            merged_per_s: rate(first + 2, 1.0),
-            latency_ns: latency,
-        }
+    // Times are truncated to whole milliseconds, so their difference is off by at most one.
+    let latency = |count: usize, time: usize| {
+        let requests = growth[count].filter(|requests| *requests > 0.0)?;
+        growth[time]
+            .map(|time| Figure::measured(time * 1e9 / requests, TIME_STEP_S * 1e9 / requests))
+    };
+    let operation = |first: usize| OpInterval {
+        per_s: rate(first, 1.0),
+        bytes_per_s: rate(first + 1, SECTOR_BYTES),
+        request_bytes: None,
+        merged_per_s: rate(first + 2, 1.0),
+        latency_ns: latency(first, first + 3),
     };
     Some(Interval {
         device: device.to_owned(),
@@ -234,6 +234,7 @@ fn interval(device: &str, before: &Values, after: &Values, length: i128) -> Opti
         write: operation(WRITE),
         discards_per_s: rate(DISCARDS, 1.0),
         flushes_per_s: rate(FLUSHES, 1.0),
+        flush_latency_ns: latency(FLUSHES, FLUSHES + 1),
         busy_share: rate(BUSY, TIME_STEP_S),
         concurrency: rate(WEIGHTED, TIME_STEP_S),
         in_flight: after[IN_FLIGHT].map(|value| Figure::measured(value, 1.0)),

@@ -21,7 +21,7 @@ const REMEDY: &str = "record at least two dumps, each with its time: while :; do
                       +%s.%N); cat /proc/diskstats; sleep 1; done";
 
 /// Counter of node_exporter, its index in a line, and the factor to its unit.
-const PLACES: [(&str, usize, f64); 13] = [
+const PLACES: [(&str, usize, f64); 14] = [
     ("reads_completed_total", 0, 1.0),
     ("reads_merged_total", 1, 1.0),
     ("read_bytes_total", 2, SECTOR_BYTES),
@@ -35,6 +35,7 @@ const PLACES: [(&str, usize, f64); 13] = [
     ("io_time_weighted_seconds_total", 10, 1e-3),
     ("discards_completed_total", 11, 1.0),
     ("flush_requests_total", 15, 1.0),
+    ("flush_requests_time_seconds_total", 16, 1e-3),
 ];
 
 /// The name and the counters of a line.

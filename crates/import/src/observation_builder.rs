@@ -323,6 +323,8 @@ fn complete(interval: &mut Interval) {
     without_requests(all);
     all.request_bytes = all.request_bytes.or_else(|| ratio(all.bytes_per_s, all.per_s));
     interval.concurrency = interval.concurrency.or_else(|| totals::by_little(all));
+    let flushed = interval.flushes_per_s.is_some_and(|rate| rate.value > 0.0);
+    interval.flush_latency_ns = interval.flush_latency_ns.filter(|_| flushed);
 }
 
 /// Removes mean size and mean latency if there are no requests; tools print 0.

@@ -26,7 +26,8 @@ const REMEDY: &str = "query a range with at least two scrapes of node_exporter";
 /// Counters and gauges of a machine, as a regular expression over names.
 const WANTED: &str = "node_disk_(reads_completed|read_bytes|reads_merged|read_time_seconds|\
     writes_completed|written_bytes|writes_merged|write_time_seconds|io_time_seconds|\
-    io_time_weighted_seconds|discards_completed|flush_requests)_total|node_disk_io_now|\
+    io_time_weighted_seconds|discards_completed|flush_requests|flush_requests_time_seconds)_total|\
+    node_disk_io_now|\
     node_pressure_io_(waiting|stalled)_seconds_total|\
     node_memory_(MemAvailable|Cached|Dirty|Writeback)_bytes";
 

@@ -73,6 +73,7 @@ const KEYS: [(&str, Keys); 19] = [
     ("all.latency_ns", &[("await", MS)]),
     ("discards_per_s", &[("d/s", 1.0)]),
     ("flushes_per_s", &[("f/s", 1.0)]),
+    ("flush_latency_ns", &[("f_await", MS)]),
     ("concurrency", &[("aqu-sz", 1.0), ("avgqu-sz", 1.0)]),
     ("busy_share", &[("util", PERCENT), ("%util", PERCENT), ("util-percent", PERCENT)]),
 ];

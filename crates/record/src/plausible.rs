@@ -75,6 +75,7 @@ impl ImpossibleFigures {
         {
             self.keep_possible(figure, MOST_PER_S);
         }
+        self.keep_possible(&mut interval.flush_latency_ns, LONGEST_LATENCY_NS);
         self.keep_possible(&mut interval.in_flight, MOST_IN_PROGRESS);
         let rounding = 1.0 - MOST_SHARE..=MOST_SHARE;
         if let Some(share) = interval.busy_share.as_mut().filter(|it| rounding.contains(&it.value))

@@ -74,9 +74,17 @@ pub struct Badge {
     pub fold: bool,
 }
 
+/// Name of the answer that names the cause.
+pub(crate) const CAUSE: &str = "cause";
+
 impl Badge {
     pub(crate) fn new(words: impl Into<String>, tone: Tone, because: impl Into<String>) -> Self {
         Self { words: words.into(), tone, because: because.into(), ..Self::default() }
+    }
+
+    /// The cause among its answers.
+    pub(crate) fn cause(&self) -> Option<&str> {
+        self.answers.iter().find(|(name, _)| name == CAUSE).map(|(_, text)| text.as_str())
     }
 }
 

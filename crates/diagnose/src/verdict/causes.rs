@@ -72,12 +72,16 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     if verdict == Verdict::Capped {
         return vec![capped(segment, judgement)];
     }
+    if let Some(hang) = segment.hang.filter(|_| verdict.is_slow()) {
+        let claim = format!("The device does not answer: {}.", hang.sentence());
+        return vec![cause(CauseCode::StandsStill, claim, &hang.numbers())];
+    }
     let evident = verdict != Verdict::NotEnoughEvidence;
     let Some((look, latency)) = segment.best_look().filter(|_| evident) else {
         return elsewhere(segment);
     };
-    let by_tail = judgement.rests_on == RestsOn::Tail;
-    let slow = verdict.is_slow() && !by_tail;
+    let by_requests = ![RestsOn::Tail, RestsOn::Flushes].contains(&judgement.rests_on);
+    let slow = verdict.is_slow() && by_requests;
     let overloaded = verdict.is_overloaded();
     let harmed = verdict.is_slow() || overloaded;
     let may_be_capped = judgement.open.iter().any(|one| one.verdict == Verdict::Capped);
@@ -90,8 +94,9 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     // Programs wait for a flush first, and requests behind it are slow because of it.
     let in_flush = segment.in_flush().is_some_and(|share| share >= MOSTLY_IN_FLUSH);
     // Causes in this order, each under its condition.
-    let found: [(bool, Option<Cause>); 19] = [
+    let found: [(bool, Option<Cause>); 20] = [
         (harmed, starved(segment)),
+        (verdict.is_slow(), slow_flushes(segment)),
         (harmed && in_flush, flushes(segment)),
         (slow, Some(slower(segment, look, latency))),
         (harmed, stands_still(segment)),
@@ -214,6 +219,13 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
     numbers.extend(reads.map(|ratio| ("reads, relative to expected", ratio, "")));
     numbers.extend(writes.map(|ratio| ("writes, relative to expected", ratio, "")));
     cause(code, what, &numbers)
+}
+
+/// Flushes that take longer than the commits of the profile.
+fn slow_flushes(segment: &Segment<'_>) -> Option<Cause> {
+    let flushes = segment.slow_flushes?;
+    let claim = format!("{}.", flushes.sentence());
+    Some(cause(CauseCode::WritesSlower, claim, &flushes.numbers()))
 }
 
 /// A few requests that take far longer than the profile's slowest.

@@ -26,6 +26,8 @@ const GROUPS_MAX: usize = 8;
 const BUSY_SATURATION: f64 = 0.5;
 /// Number of waiting requests that does not count, except between episodes without any.
 const HARDLY_WAITING: f64 = 1e-6;
+/// Requests that are taken as waiting on a device that completes none.
+const NEVER_COMPLETES: f64 = 1.0;
 /// A device is parallel if it serves at least this many requests at once.
 const PARALLEL: f64 = 1.5;
 
@@ -237,7 +239,10 @@ fn worst(episodes: &[Episode]) -> Option<u32> {
         let beyond = || Some(episode.numbers.latency_ns? - fastest);
         let split = episode.calibrated.map(|split| split.queue_ns);
         let waits_ns = split.or_else(beyond).unwrap_or(0.0);
-        let waiting = episode.numbers.iops.unwrap_or(0.0) * waits_ns / 1e9;
+        let iops = episode.numbers.iops.unwrap_or(0.0);
+        // A request that does not complete has no latency.
+        let never = if episode.numbers.latency_ns.is_none() { NEVER_COMPLETES } else { 0.0 };
+        let waiting = iops * waits_ns / 1e9 + never;
         (waiting + HARDLY_WAITING) * (episode.duration_ns as f64 / 1e9).sqrt()
     };
     let candidates = episodes.iter().enumerate().filter(|(_, it)| it.is_likely_trouble());

@@ -16,6 +16,7 @@ use super::interval_totals::{IntervalTotals, ratio_error};
 use super::outstanding::Outstanding;
 use super::posterior::Posterior;
 use super::upkeep::SufficientDepth;
+use crate::words::beyond_profile;
 use model::PredictError;
 use record::{Estimate, Locality, Mix, MixClass, Offered, OpKind, Prediction};
 use stats::weighted_mean;
@@ -25,6 +26,8 @@ use std::collections::BTreeMap;
 const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 0.75, 0.9, 1.0];
 /// A mix is ruled out if the rate exceeds the profile's maximum by more than this factor.
 const ABOVE_MAXIMUM: f64 = 1.1;
+/// From this factor on, the profile describes another state, however uncertain its maximum is.
+const CLEARLY_ABOVE: f64 = 1.3;
 /// Expectations whose logarithms differ by less than this explain a latency equally well.
 const ABOUT_AS_NEAR: f64 = 0.1;
 /// Share of the observed rate that fewer outstanding requests must sustain, by Little's law.
@@ -61,6 +64,8 @@ pub(crate) struct Expectation {
     pub(crate) max_iops: f64,
     /// Upper bound of `max_iops` within the profile's error.
     pub(crate) max_iops_high: f64,
+    /// Latency at queue depth 1 of the reads of a mix without its writes; `None` for another mix.
+    pub(crate) read_alone_ns: Option<f64>,
     /// The shortest latency of any request of these operations in the profile.
     pub(crate) quickest_ns: Option<f64>,
     /// Half-width of the 95 % interval of latency over expectation, as a share, from the variance
@@ -137,15 +142,17 @@ impl FittedProfile {
         let (total, groups) = (IntervalTotals::sum(series), alike(series));
         let shares = known.sequential.map_or_else(|| SHARES.to_vec(), |share| vec![share]);
         let rate = total.iops();
-        let (mut looks, mut nearly, mut why, mut beyond) = (Vec::new(), Vec::new(), None, false);
+        let (mut looks, mut nearly, mut why, mut beyond) = (Vec::new(), Vec::new(), None, 0.0f64);
         for share in shares {
             // One per operation if the source does not separate reads from writes.
             for variant in 0..mixes(&total, share).len() {
                 let place = (share, variant);
                 match self.averaged(series, &total, &groups, place, known) {
                     Ok(look) if rate <= ABOVE_MAXIMUM * look.max_iops => looks.push(look),
-                    Ok(look) if rate <= look.max_iops_high => nearly.push(look),
-                    Ok(_) => beyond = true,
+                    Ok(look) if rate <= look.max_iops_high.min(CLEARLY_ABOVE * look.max_iops) => {
+                        nearly.push(look);
+                    }
+                    Ok(look) => beyond = beyond.max(look.max_iops),
                     Err(error) => why = why.or(Some(error)),
                 }
             }
@@ -154,8 +161,8 @@ impl FittedProfile {
         if let Some(looks) = [looks, nearly].into_iter().find(|looks| !looks.is_empty()) {
             return Ok(looks);
         }
-        if beyond {
-            return Err("the device exceeded the maximum IOPS of its profile".to_owned());
+        if beyond > 0.0 {
+            return Err(beyond_profile(rate, beyond));
         }
         Err(why.unwrap_or_else(|| "the request sizes are unknown".to_owned()))
     }
@@ -260,6 +267,8 @@ impl FittedProfile {
         let rest = self.after_rest(&mix, tally, (depth, busy), bend.and(open.as_ref()));
         let quickest =
             |class: &MixClass| Some(class.share * self.predictor().quickest_counted_ns(class.op)?);
+        let reads = mixes(&tally.of_reads(), share).pop().filter(|_| tally.write.count() > 0.0);
+        let read_alone = reads.and_then(|reads| self.at_depth(&reads, 1.0).ok());
         let awake = closed.latency_ns;
         Ok(Expectation {
             sequential_share: share,
@@ -269,6 +278,7 @@ impl FittedProfile {
             by_op: self.divided(&mix, closed.latency_ns.value, open.as_ref()),
             bend: bend.unwrap_or(1.0),
             quickest_ns: mix.classes.iter().map(quickest).sum(),
+            read_alone_ns: read_alone.map(|one| one.unloaded_latency_ns.value),
             scatter_rel: None,
             at_rate: open.map(|open| open.latency_ns),
             max_iops: closed.max_iops.value,

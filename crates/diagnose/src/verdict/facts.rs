@@ -6,7 +6,9 @@ use super::classes::Class;
 pub(crate) use super::classes::is_hosted;
 use super::constant_rate::{ConstantRate, moves};
 use super::expected::{Expectation, SegmentFacts, nearest};
-use super::interval_totals::{IntervalTotals, latency_error};
+use super::flush_times::SlowFlushes;
+use super::hang::Hang;
+use super::interval_totals::{IntervalTotals, OpTally, latency_error};
 use super::judgement::Judgement;
 pub(crate) use super::odds::{MUCH_TO_SPARE, NEAR_MAXIMUM, SLOW_FROM, WAITS_FROM};
 use super::outstanding::{ExcessQueue, Outstanding, WAITING_MIN};
@@ -80,6 +82,13 @@ const ACCURATE_BUSY: f64 = 0.3;
 /// (Measured: ticks counted 20 %, random arrivals imply 35 %.)
 const TICK_NS: f64 = 4e6;
 const TICKS_MISS: f64 = 2.0;
+/// Writes fill the queue from this mean number in flight and this share of all requests in flight. In an
+/// interval with fewer in flight, reads do not wait for them.
+const WRITES_IN_FLIGHT: f64 = 0.5;
+const WRITES_WORK: f64 = 0.6;
+const HARDLY_WRITES: f64 = 0.1;
+/// Fewest reads whose mean latency counts.
+const READS_MIN: f64 = 20.0;
 /// Margin below a sampled mean, in standard errors.
 const ERRORS: f64 = 2.0;
 
@@ -122,6 +131,12 @@ pub(crate) struct Segment<'a> {
     pub(crate) tail: Option<Tail>,
     /// Stalls of the programs.
     pub(crate) stops: Option<Stops>,
+    /// The longest time without a completion, if requests were in flight.
+    pub(crate) hang: Option<Hang>,
+    /// All intervals of the device, in this segment and others.
+    pub(crate) whole: &'a [IntervalTotals],
+    /// Flushes that take longer than the commits of the profile.
+    pub(crate) slow_flushes: Option<SlowFlushes>,
     /// The constant level of its rate or throughput, whatever its cause.
     pub(crate) constant: Option<ConstantRate>,
     /// The largest throughput of the device, observed or measured.
@@ -298,6 +313,36 @@ impl Segment<'_> {
         };
         let requests = traced.requests.max(self.tally.all.count());
         traced.held.0 >= HELD_SHARE * requests && traced.held.1 >= HELD_TIMES * latency
+    }
+
+    /// Latency of reads, and what they take without writes, if they wait for writes: writes fill the queue, a
+    /// program waits for reads much of the time, and they take `times` as long as alone.
+    pub(crate) fn reads_behind_writes(&self, times: f64) -> Option<(f64, f64)> {
+        let (read, write) = (&self.tally.read, &self.tally.write);
+        let seconds = self.tally.seconds.max(1e-9);
+        let in_flight = |op: &OpTally| Some(op.time_ns? / 1e9 / seconds);
+        let (reads, writes) = (in_flight(read)?, in_flight(write)?);
+        let fill = writes >= WRITES_IN_FLIGHT && writes >= WRITES_WORK * (reads + writes);
+        let (read_ns, alone_ns) = (read.latency_ns()?, self.read_alone_ns()?);
+        let waited = read.count() >= READS_MIN && reads >= WAIT_MATTERS;
+        (fill && waited && read_ns >= times * alone_ns).then_some((read_ns, alone_ns))
+    }
+
+    /// Latency of the same reads without writes: by the profile, otherwise in the device's intervals with
+    /// hardly any writes, otherwise the longest that is usual for its class.
+    fn read_alone_ns(&self) -> Option<f64> {
+        let looks = self.looks.as_ref().ok()?;
+        let profiled = looks.iter().filter_map(|look| look.read_alone_ns).reduce(f64::max);
+        let quiet = self.whole.iter().filter(|one| {
+            one.write.time_ns.is_some_and(|time| time / 1e9 < HARDLY_WRITES * one.seconds)
+        });
+        let quiet = IntervalTotals::sum(quiet).read;
+        let quiet = quiet.latency_ns().filter(|_| quiet.count() >= READS_MIN);
+        let of_class = || {
+            let class = looks.iter().find_map(|look| look.own)?.class;
+            Some(class.usual_ns(self.tally.read.request_bytes()?)[1])
+        };
+        profiled.or(quiet).or_else(of_class)
     }
 
     /// Whether no profile applies, so that another rung of the ladder is used.

@@ -151,8 +151,12 @@ impl IntervalTotals {
     }
 
     /// Limits busy time to the time in flight (U <= L, and so S <= R), and cuts the excess that a
-    /// source reports. Requests in flight at the end may have been in flight all the time.
+    /// source reports. Requests in flight at the end may have been in flight all the time. If their number
+    /// is unknown and none completed, nothing bounds the busy time: the device may hang.
     pub(crate) fn bounded(mut self) -> Self {
+        if self.in_flight.is_none() && self.all.count() == 0.0 {
+            return self;
+        }
         let times_s = self.all.time_ns.map(|time| (time + self.all.step_ns) / 1e9);
         let Some(known_s) = times_s.into_iter().chain(self.present_s).reduce(f64::max) else {
             return self;

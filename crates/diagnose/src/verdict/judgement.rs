@@ -44,6 +44,8 @@ pub(crate) enum RestsOn {
     VolumeLog,
     /// The slowest requests.
     Tail,
+    /// The time of flushes, which no read or write includes.
+    Flushes,
     /// Share of the time that tasks wait for I/O, beyond their waits for the device.
     IdleWaits(f64),
 }

@@ -4,7 +4,7 @@
 //! wants to know why the diagnosis ignores it.
 
 use super::causes::SPLITS_SHARE;
-use super::facts::{Judged, REQUESTS_MIN, STEAL_MATTERS, Segment};
+use super::facts::{HARDLY_WAITS, Judged, REQUESTS_MIN, STEAL_MATTERS, Segment};
 use super::interval_totals::IntervalTotals;
 use super::judgement::{Number, numbers};
 use super::layout::files;
@@ -163,8 +163,10 @@ pub(crate) fn is_write_back(segment: &Segment<'_>) -> bool {
     let in_progress = tally.concurrency().zip(tally.write.request_bytes());
     let written = in_progress.map_or(0.0, |(present, bytes)| present * bytes);
     let covers = |bytes: f64| bytes > 0.0 && bytes >= WRITE_BACK_COVERS * written;
+    // A program waits for its reads, however few they are among the writes.
     writes_only
         && segment.many_flushes().is_none()
+        && segment.reads_behind_writes(HARDLY_WAITS).is_none()
         && segment.around.writeback_bytes.is_some_and(covers)
 }
 

@@ -125,6 +125,7 @@ pub(crate) fn expectation(
         max_iops,
         max_iops_high: max_iops,
         quickest_ns: None,
+        read_alone_ns: None,
         scatter_rel: None,
         extrapolated: Vec::new(),
         own: Some(posterior),

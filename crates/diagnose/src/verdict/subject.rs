@@ -6,6 +6,8 @@ use super::elsewhere::Elsewhere;
 use super::expected::{Expectation, SegmentFacts};
 use super::facts::{REQUESTS_MIN, Segment};
 use super::fitted_profile::FittedProfile;
+use super::flush_times::SlowFlushes;
+use super::hang::Hang;
 use super::interval_totals::{IntervalTotals, OpTally};
 use super::ladder::{Ladder, Prior, at_another_time, best};
 use super::matching::{Fit, fit};
@@ -191,6 +193,7 @@ impl<'a> Subject<'a> {
             None => Err(self.profile.reason().unwrap_or("no profile fits").to_owned()),
         };
         let (first, last) = (self.intervals[range.start], self.intervals[range.end - 1]);
+        let hang = Hang::of(&self.series, &range);
         let mut segment = Segment {
             series,
             facts: self.device.facts.as_ref(),
@@ -211,6 +214,9 @@ impl<'a> Subject<'a> {
             deep: None,
             tail: None,
             stops: None,
+            hang,
+            whole: &self.series,
+            slow_flushes: None,
             waking_ns: 0.0,
             layout: self
                 .observation
@@ -339,6 +345,11 @@ impl<'a> Subject<'a> {
             let intervals = &self.intervals[self.body(&segment.range)];
             segment.tail = self.reference.and_then(|it| tails::tail(intervals, &segment, it));
             segment.stops = self.stops(&segment.range);
+            let profile = self.reference.map(FittedProfile::profile);
+            segment.slow_flushes = profile.and_then(|it| {
+                let alone_ns = segment.best_look().map_or(0.0, |(look, _)| look.unloaded_ns);
+                SlowFlushes::of(segment.series, alone_ns, it)
+            });
             segment
         };
         self.ranges().into_iter().map(with_tail).collect()
@@ -372,6 +383,9 @@ fn verdict(segment: &Segment<'_>) -> Verdict {
 /// Whether two segments have the same load, similar latency and the same verdict.
 fn alike(one: &Segment<'_>, other: &Segment<'_>) -> bool {
     let idle = |segment: &Segment<'_>| segment.tally.iops() < IDLE_IOPS;
+    if one.hang.is_some() != other.hang.is_some() {
+        return false;
+    }
     if idle(one) && idle(other) {
         return true;
     }

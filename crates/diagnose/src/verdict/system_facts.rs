@@ -93,7 +93,7 @@ fn name(one: &mut Judged<'_>, found: &[causes::Judged]) {
     let proven = one.causes.iter().take_while(|cause| !GENERAL.contains(&cause.code)).count();
     let first = match one.judgement.rests_on {
         // A bridge or a drive that takes one request at a time has few tags.
-        RestsOn::Means | RestsOn::State | RestsOn::Tail | RestsOn::Tags(_) => 0,
+        RestsOn::Means | RestsOn::State | RestsOn::Tail | RestsOn::Flushes | RestsOn::Tags(_) => 0,
         // A scheduler that does not serve by share holds the requests that the device does not accept.
         RestsOn::Scheduler if one.segment.scheduler_by_share().is_none() => 0,
         _ => proven,
@@ -163,6 +163,8 @@ fn of_judged(one: &Judged<'_>, step: Option<RateStep>) -> Effects {
     seen.extend(holds.map(|cause| absolute(Effect::VolumeHolds, cause.claim.clone())));
     let tail = segment.long_tail().map(sentence);
     seen.extend(tail.map(|says| by(segment, Effect::StandsStill, says)));
+    let hang = segment.hang.map(|hang| format!("{}.", hang.sentence()));
+    seen.extend(hang.map(|says| absolute(Effect::StandsStill, says)));
     seen.extend(cut_requests(segment));
     Effects { load: load(segment, step), seen, holder: one.holder.clone() }
 }
@@ -180,7 +182,8 @@ fn absolute(effect: Effect, says: String) -> Seen {
 /// The operations that take longer than expected, and requests at queue depth 1.
 fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
     let Some((look, latency)) = segment.best_look() else { return Vec::new() };
-    if !judgement.verdict.is_slow() || judgement.rests_on == RestsOn::Tail {
+    let by_requests = ![RestsOn::Tail, RestsOn::Flushes].contains(&judgement.rests_on);
+    if !judgement.verdict.is_slow() || !by_requests {
         return Vec::new();
     }
     let over = latency / look.expected_ns(segment.by_rate()).max(1.0);
@@ -216,6 +219,9 @@ fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
 }
 
 fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
+    if let Some(flushes) = segment.slow_flushes {
+        return Some(by(segment, Effect::SlowFlushes, format!("{}.", flushes.sentence())));
+    }
     segment.many_flushes()?;
     let load = load(segment, None);
     let (each_ns, write_ns) = (load.flush_ns?, load.write_ns?);

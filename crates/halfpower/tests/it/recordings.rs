@@ -3,7 +3,10 @@
 
 use crate::machine::{Machine, disk};
 use crate::program::{found, halfpower, halfpower_in, profiled_into};
-use record::{Diagnosis, Figure, FindingCode, Interval, Observation, Verdict};
+use record::{
+    Diagnosis, Figure, FindingCode, Interval, OBSERVATION_SCHEMA, Observation, ObservedDevice,
+    Verdict,
+};
 use std::path::Path;
 use std::process::Command;
 use testkit::{SADC, requires};
@@ -131,6 +134,25 @@ fn sample(name: &str) -> String {
     std::fs::read_to_string(folder.join(name)).unwrap()
 }
 
+/// A saved observation of idle disks with these names.
+fn saved_disks(names: &[&str]) -> String {
+    let device =
+        |name: &&str| ObservedDevice { name: (*name).to_owned(), ..ObservedDevice::default() };
+    let interval = |name: &&str| Interval {
+        device: (*name).to_owned(),
+        duration_ns: 1_000_000_000,
+        ..Interval::default()
+    };
+    let observation = Observation {
+        schema: OBSERVATION_SCHEMA.to_owned(),
+        id: "windows".to_owned(),
+        devices: names.iter().map(device).collect(),
+        intervals: names.iter().map(interval).collect(),
+        ..Observation::default()
+    };
+    serde_json::to_string(&observation).unwrap()
+}
+
 #[test]
 fn files_of_one_machine_are_read_together_and_those_of_two_are_an_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -162,6 +184,22 @@ fn files_of_one_machine_are_read_together_and_those_of_two_are_an_error() {
     let ticket = diagnose("a.json /dev/sda --for-ticket").expect(0).stdout;
     assert!(ticket.contains("- `halfpower diagnose a.json sda`"), "{ticket}");
     diagnose("a.json sdq").refuses(2, &["no disk sdq", "dm-0, sda"]);
+    for word in ["SDA", "/dev/sda/"] {
+        let selected = diagnose(&format!("a.json {word} --json")).expect(0).stdout;
+        let selected: Diagnosis = serde_json::from_str(&selected).unwrap();
+        assert_eq!(selected.devices[0].device, "sda", "{word}");
+    }
+    // Windows names a disk by its number and its letters.
+    write("windows.json", &saved_disks(&["0 C:", "2 F: G:", "3 F:"]));
+    for (word, name) in
+        [("C:", "0 C:"), ("g", "2 F: G:"), ("PhysicalDrive3", "3 F:"), ("2", "2 F: G:")]
+    {
+        let selected = diagnose(&format!("windows.json {word} --json")).expect(0).stdout;
+        let selected: Diagnosis = serde_json::from_str(&selected).unwrap();
+        let names: Vec<&str> = selected.devices.iter().map(|it| it.device.as_str()).collect();
+        assert_eq!(names, [name], "{word}");
+    }
+    diagnose("windows.json F:").refuses(2, &["F: selects several", "2 F: G:, 3 F:"]);
     diagnose("a.json none.json").refuses(2, &["none.json", "does not exist"]);
     let imported = halfpower_in(folder.path(), "record a.json b.json other.json --no-save --json");
     let text = imported.expect(0).stdout;

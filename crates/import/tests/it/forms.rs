@@ -71,6 +71,8 @@ fn iostat_gives_both_directions_and_drops_the_report_since_boot() {
     close(disk[0].busy_share, 0.612);
     close(disk[0].concurrency, 0.88);
     close(disk[0].flushes_per_s, 2.0);
+    close(disk[0].flush_latency_ns, 1.5e6);
+    assert_eq!(disk[2].flush_latency_ns, None);
     // A disk without requests has no mean latency; iostat prints 0.
     assert_eq!(disk[2].all.latency_ns, None);
     assert_eq!(disk[2].busy_share.unwrap().value, 0.0);

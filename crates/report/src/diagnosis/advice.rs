@@ -4,7 +4,7 @@
 use super::{LIVE, told};
 use crate::number;
 use crate::observation::period;
-use crate::story::{Action, Story};
+use crate::story::{Action, CAUSE, Story};
 use record::{
     Cause, Demand, DeviceDiagnosis, Effect, Episode, HypothesisName, Remedy, Rung, Strategy,
     Verdict, drive_letter, is_of_windows,
@@ -40,7 +40,7 @@ pub(super) fn answers(
     let rows = [
         ("when", since_when(device, main)),
         ("who", who.map(|group| format!("{}: {}", group.label(), group.figures(&main.groups)))),
-        ("cause", cause.map(|cause| first_sentence(&cause.claim).to_owned())),
+        (CAUSE, cause.map(|cause| first_sentence(&cause.claim).to_owned())),
         ("excluded", Some(ruled_out.join(", ")).filter(|text| unproven && !text.is_empty())),
         ("do first", Some(action)),
         ("predicted", first.map(|remedy| of_another(device, remedy) + &in_short(remedy))),

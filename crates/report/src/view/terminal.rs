@@ -96,15 +96,24 @@ fn answered(story: &Story) -> bool {
 
 /// The answer, and whether it is valid.
 fn line(story: &Story) -> String {
-    let verdicts: Vec<&Badge> = story.verdicts().collect();
-    let answer = match verdicts.as_slice() {
+    let told = story.badges.iter().filter(|badge| !badge.fold || badge.cause().is_some());
+    let told: Vec<&Badge> = told.collect();
+    let answer = match told.as_slice() {
         [] if !story.line.is_empty() => story.line.clone(),
         [] if !story.headline.is_empty() => story.headline.clone(),
         [] => {
             joined(story.facts.iter().take(1), "", |fact| format!("{} {}", fact.name, fact.value))
         }
-        [one] => format!("{}{}: {}", prefix(&one.subject), one.words, one.because),
-        several => joined(several, "; ", |one| format!("{}{}", prefix(&one.subject), one.words)),
+        [one] => {
+            let cause = one.cause().map(|cause| format!(" Cause: {cause}"));
+            let words = prefix(&one.subject) + &one.words;
+            format!("{words}: {}{}", one.because, cause.unwrap_or_default())
+        }
+        several => joined(several, "; ", |one| {
+            let cause =
+                one.cause().map(|cause| format!(", cause: {}", cause.trim_end_matches('.')));
+            format!("{}{}{}", prefix(&one.subject), one.words, cause.unwrap_or_default())
+        }),
     };
     let answer = match answer.trim().trim_end_matches(['.', ':']) {
         "" => format!("{}: {}", story.kind, story.subject),

@@ -16,13 +16,13 @@ const UNDER_WAY: f64 = 0.5;
 const HARDLY_ANY: f64 = 0.2;
 
 pub(super) fn wait(facts: &Facts<'_, '_>) -> Option<Explanation> {
-    let (behind_ns, alone_ns) = behind_and_alone(facts.segment.series)?;
+    let segment = facts.segment;
+    let waits = |(behind_ns, alone_ns): &(f64, f64)| *behind_ns >= WAITS_FROM * alone_ns;
+    let by_intervals = behind_and_alone(segment.series).filter(waits);
+    let (behind_ns, alone_ns) = by_intervals.or_else(|| segment.reads_behind_writes(WAITS_FROM))?;
     let ratio = behind_ns / alone_ns.max(1.0);
-    if ratio < WAITS_FROM {
-        return None;
-    }
     let claim = format!(
-        "Reads take {} during heavy writes and {} otherwise ({}): they queue behind the writes at \
+        "Reads take {} during heavy writes and {} without them ({}): they queue behind the writes at \
          the device.",
         format_nanos(behind_ns),
         format_nanos(alone_ns),
@@ -34,7 +34,7 @@ pub(super) fn wait(facts: &Facts<'_, '_>) -> Option<Explanation> {
     );
     let fine = facts.states.fine();
     let numbers =
-        [("reads during heavy writes", behind_ns, "ns"), ("reads otherwise", alone_ns, "ns")];
+        [("reads during heavy writes", behind_ns, "ns"), ("reads without them", alone_ns, "ns")];
     let found = Explanation::instead(Verdict::Overloaded, Doubt::BehindWrites, fine, claim, rival);
     Some(found.with(&numbers))
 }

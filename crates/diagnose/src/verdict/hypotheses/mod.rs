@@ -7,6 +7,7 @@ mod counters;
 mod device;
 mod flushes;
 mod groups;
+mod hang;
 mod hidden;
 mod light_load;
 mod limits;
@@ -46,7 +47,7 @@ const fn row(name: &'static str, layer: LayerKind, weigh: Weigh) -> Hypothesis {
 }
 
 /// All hypotheses. Of two with equal weight the first wins.
-pub(super) static ROWS: [Hypothesis; 47] = [
+pub(super) static ROWS: [Hypothesis; 49] = [
     row("a control group's limit is reached", Program, Several(limits::control_group)),
     row(
         "a provider's limit is reached, according to the volume's own log",
@@ -59,6 +60,7 @@ pub(super) static ROWS: [Hypothesis; 47] = [
         Queue,
         Several(waits_above::before_the_counters),
     ),
+    row("the device hangs", Device, Several(hang::hangs)),
     row(HypothesisName::TOO_FEW_DATA, Device, Several(too_little::too_little)),
     row("the device is fine, slow or overloaded", Device, Several(device::states)),
     row("a cache serves the requests", Device, One(device::quicker)),
@@ -94,6 +96,7 @@ pub(super) static ROWS: [Hypothesis; 47] = [
     row("read-ahead is off", PageCache, One(read_ahead::off)),
     row("a neighbour uses the device", Program, Several(flushes::neighbour)),
     row("reads wait behind writes", Device, One(behind_writes::wait)),
+    row("the device flushes slowly", Device, One(flushes::slower)),
     row("programs wait for flushes", PageCache, One(flushes::many)),
     row("a system setting or state delays programs", Program, One(explains_waits)),
     row("files are compressed", File, One(flushes::compressed)),

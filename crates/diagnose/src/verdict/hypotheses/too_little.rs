@@ -1,25 +1,20 @@
 //! Tests for too few requests or too coarse figures for any conclusion.
 
 use crate::verdict::engine::{Explanation, Facts, PROOF};
-use crate::verdict::facts::{NEVER_IDLE, REQUESTS_MIN, STEP_MAX_REL};
-use crate::verdict::interval_totals::IntervalTotals;
+use crate::verdict::facts::{REQUESTS_MIN, STEP_MAX_REL};
 use crate::words::percent;
-use record::{Doubt, Finding, HypothesisName, Verdict, format_nanos};
+use record::{Doubt, Finding, HypothesisName, Verdict};
 
 /// Utilization below which programs hardly wait for the device, whatever its latency.
 const HARDLY_USED: f64 = 0.02;
-/// Length, in seconds, from which a device that is never idle and completes no request hangs.
-const HUNG_S: f64 = 2.0;
 /// Weight of the verdict that the disk is hardly used, relative to that of too little evidence.
 const ANSWERS: f64 = 6.0;
 
-/// Requests in flight at the end, if the device was always busy and completed less than a request per second.
-fn hung(tally: &IntervalTotals) -> Option<f64> {
-    let never_idle = tally.utilization()? >= NEVER_IDLE && tally.seconds >= HUNG_S;
-    tally.in_flight.filter(|waiting| *waiting >= 1.0 && never_idle && tally.iops() < 1.0)
-}
-
 pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
+    // What does not complete, or is not a read or write, is evidence of its own.
+    if facts.segment.hang.is_some() {
+        return;
+    }
     let tally = &facts.segment.tally;
     let (count, step) = (tally.all.count(), tally.step_rel());
     let claim = if facts.segment.since_boot {
@@ -29,15 +24,9 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             .segment
             .by_system("; record the counters Disk Reads/sec and Disk Writes/sec too", "");
         format!("The source does not report the number of requests{how}.")
-    } else if let Some(waiting) = hung(tally) {
-        format!(
-            "{waiting:.0} in flight and hardly any request completed in {}: the device hangs, or \
-             its counter of requests in flight is stuck.",
-            format_nanos(tally.seconds * 1e9)
-        )
     } else if count < 1.0 {
         "The device got no requests.".to_owned()
-    } else if count < REQUESTS_MIN {
+    } else if count < REQUESTS_MIN && facts.segment.slow_flushes.is_none() {
         format!("{count:.0} requests are too few for a verdict (at least 50).")
     } else if tally.latency_ns().is_none() {
         let how = facts.segment.by_system(

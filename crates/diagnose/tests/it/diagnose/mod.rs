@@ -13,6 +13,7 @@ mod counters;
 mod findings;
 mod group_limits;
 mod ladder;
+mod layers;
 mod layout;
 mod neighbours;
 mod provider_limits;

@@ -2,7 +2,7 @@
 //! the same in all of them.
 
 use crate::report::common::{self, advice, bare, diagnosis, prediction, whatif};
-use record::{Estimate, Observation, SavedDocument, Severity};
+use record::{Cause, CauseCode, Estimate, Observation, SavedDocument, Severity};
 use report::{self, Action, Block, Extent, Level, Section, Story, Style, Tone};
 
 #[test]
@@ -178,6 +178,15 @@ fn one_line_says_the_answer_and_whether_it_holds() {
     assert!(open.contains("uncertain: reads") && !open.contains(", valid"), "{open}");
     let several = line(&report::diagnosis(&diagnosis()));
     assert!(several.starts_with("sdb: SLOW (likely, or overloaded)"), "{several}");
+    let mut above = diagnosis();
+    above.devices.truncate(1);
+    let device = &mut above.devices[0];
+    device.advice.clear();
+    let shown = device.shown().unwrap();
+    let claim = "The kernel pauses programs that write.".to_owned();
+    device.episodes[shown].causes = vec![Cause::of(CauseCode::WriteBackLimit, claim, Vec::new())];
+    let above = line(&report::diagnosis(&above));
+    assert!(above.ends_with(" Cause: The kernel pauses programs that write"), "{above}");
     let hostile = Story { headline: "a\nb\x1b[2J".to_owned(), ..Story::default() };
     assert!(!line(&hostile).contains('\x1b'));
 }
