@@ -8,7 +8,7 @@ use crate::observing::{self, ObservingArgs};
 use crate::output::{self, Verdict};
 use crate::record_files::{self, FilesArgs};
 use crate::record_requests::record_requests;
-use crate::recordings;
+use crate::recordings::Sources;
 use crate::store_args::SaveArgs;
 use clap::Args;
 use host::target::OutputFile;

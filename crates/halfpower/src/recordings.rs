@@ -119,9 +119,10 @@ impl Sources {
             return (self, Vec::new());
         }
         let is_device = |(_, kind): &(String, Named)| *kind == Named::Device;
-        let (devices, recordings) = self.0.into_iter().partition(is_device);
-        let name = |(word, _): (String, Named)| word.trim_start_matches("/dev/").to_owned();
-        (Self(recordings), Vec::into_iter(devices).map(name).collect())
+        let (devices, recordings): (Vec<_>, Vec<_>) = self.0.into_iter().partition(is_device);
+        let name =
+            |(word, _): (String, Named)| word.strip_prefix("/dev/").unwrap_or(&word).to_owned();
+        (Self(recordings), devices.into_iter().map(name).collect())
     }
 
     /// The words.

@@ -61,10 +61,11 @@ pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> Str
         _ => "No complete result is saved here. Run `halfpower check` to measure a disk.",
     };
     let mut page = page_of(kept, none, style);
+    let time = |one: &KeptDocument| when(one.time.as_deref(), one.simulated);
     let kinds = kept.iter().map(|one| one.kind.len()).max().unwrap_or_default();
+    let times = kept.iter().map(|one| time(one).len()).max().unwrap_or_default();
     for one in kept {
-        let time = when(one.time.as_deref(), one.simulated);
-        let words = format!("  {:kinds$}  {time:16}  ", one.kind);
+        let words = format!("  {:kinds$}  {:times$}  ", one.kind, time(one));
         let id = Span::new(short_id(&one.id), Tone::Strong);
         page.hanging(vec![id, Span::plain(words)], &one.target, Tone::Plain);
     }

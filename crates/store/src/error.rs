@@ -42,17 +42,17 @@ pub enum StoreError {
     /// The folder of the default database could not be created, with the system's reason.
     #[error(
         "cannot create the folder {} for the database: {}; check its permissions, or name another \
-         file with --db", .0.display(), .1
+         file with --db or HALFPOWER_DB", .0.display(), .1
     )]
     Folder(PathBuf, std::io::Error),
     /// The file cannot be opened, with the reason of the system or SQLite.
     #[error("cannot open the database {}: {}; check the path and its permissions, or name \
-             another file with --db", .0.display(), .1)]
+             another file with --db or HALFPOWER_DB", .0.display(), .1)]
     CannotOpen(PathBuf, String),
     /// The file is not a halfpower database, with a description of what it is.
     #[error(
         "{} is not a halfpower database: {}; nothing in it was changed; name another file \
-         with --db", .0.display(), .1
+         with --db or HALFPOWER_DB", .0.display(), .1
     )]
     NotADatabase(PathBuf, &'static str),
     /// A later version of halfpower wrote the file.

@@ -144,6 +144,8 @@ fn an_interrupted_check_is_shown_but_used_only_by_its_id() {
     assert_eq!(used(&predict("last").expect(0)), complete.id);
     let named = predict(&partial.id).expect(0);
     assert!(used(&named) == partial.id && named.stderr.contains("is partial"), "{named:?}");
+    let page = with(&format!("predict {} --bs 4k --iodepth 4", partial.id)).expect(0).stdout;
+    assert!(page.contains("The profile is partial") && page.contains("[interrupted]"), "{page}");
     let diagnose = |words: &str| {
         let words = format!("diagnose {device} --load iodepth=4 --for 10s --json {words}");
         let mut diagnosis: Diagnosis =
