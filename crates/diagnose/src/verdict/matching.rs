@@ -65,8 +65,8 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     }
 }
 
-/// The best match; never a partial profile. Among equal matches a valid profile wins, then one measured while the device was
-/// steady, then the latest. `profiles` are in order of time.
+/// The best match, never a partial profile. Among equal matches a valid profile wins, then one
+/// measured while the device was steady, then the latest. `profiles` are in order of time.
 pub(super) fn best_fit<'a>(
     device: &ObservedDevice,
     profiles: &'a [Arc<FittedProfile>],
