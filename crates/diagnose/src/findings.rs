@@ -18,9 +18,6 @@ const CACHE_GAIN: f64 = 1.25;
 const LEVEL_SE_MAX: f64 = 0.025;
 /// Ratio of the speeds of two areas from which a warning is issued.
 const AREA_RATIO: f64 = 1.15;
-/// The ratio must also exceed this many standard errors of one area, as logarithms. Between the
-/// largest and the smallest of six areas, chance alone makes five.
-const AREA_ERRORS: f64 = 6.0;
 /// An area below this share of the device counts as small.
 const SMALL_AREA_SHARE: f64 = 0.1;
 
@@ -31,7 +28,7 @@ pub struct Omitted {
     pub writes: bool,
     /// Curve points that the time budget did not allow.
     pub points: u32,
-    /// The run was interrupted before its end.
+    /// The run ended early: the user or the system stopped it, or the device stopped answering.
     pub interrupted: bool,
 }
 
@@ -60,7 +57,7 @@ pub fn profile_findings(profile: &Profile, trials: &[Trial], omitted: Omitted) -
     findings
 }
 
-/// Files on one disk whose speeds differ by more than chance, for the loads with the largest difference.
+/// Files on one disk whose speeds differ, for the loads with the largest difference.
 fn areas_differ(profile: &Profile) -> Option<Finding> {
     let ends = |spread: &AreaSpread| {
         let known = spread.rates.iter().enumerate().filter_map(|(at, rate)| Some((at, (*rate)?)));
@@ -71,8 +68,7 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
     let differ = profile.area_spreads.iter().filter_map(|spread| Some((spread, ends(spread)?)));
     let (spread, (fast, slow, ratio)) = differ.max_by(|a, b| a.1.2.total_cmp(&b.1.2))?;
     let of = |at: usize| profile.areas.get(at).map(record::MeasuredArea::words);
-    let chance = (AREA_ERRORS * spread.own_se).exp();
-    (ratio > AREA_RATIO.max(chance)).then(|| {
+    (ratio > AREA_RATIO).then(|| {
         let load = format!(
             "{} {}{}",
             spread.locality.word(),
@@ -369,7 +365,8 @@ fn small_area(profile: &Profile) -> Option<Finding> {
 
 fn interrupted(omitted: Omitted) -> Option<Finding> {
     omitted.interrupted.then(|| {
-        let claim = "The run was interrupted: the page shows only the finished part.";
+        let claim = "The profile is partial: the check ended before all loads were measured. Other \
+                     commands use this profile only if you name its id.";
         let remedy = "Run check again for the complete profile.";
         Finding::warning(FindingCode::Interrupted, claim, remedy)
     })

@@ -40,8 +40,8 @@ pub(crate) struct AdviseArgs {
 pub(crate) fn advise(arguments: &AdviseArgs) -> anyhow::Result<Verdict> {
     let store = arguments.view.keeping.existing()?;
     let profile = match arguments.profile.as_str() {
-        LAST => newest_of_this_machine(&store)?,
-        id => store.document(id)?,
+        LAST => newest_of_this_machine(&store, arguments.program)?,
+        id => arguments.view.keeping.profile(id)?,
     };
     let earlier = earlier(&store, &profile)?;
     let document = settings(&profile, &earlier, arguments.program, VERSION);
@@ -49,7 +49,7 @@ pub(crate) fn advise(arguments: &AdviseArgs) -> anyhow::Result<Verdict> {
 }
 
 /// This machine's newest profile of a real disk.
-fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
+fn newest_of_this_machine(store: &Store, program: Program) -> anyhow::Result<Profile> {
     let selection = Selection { named: Vec::new(), partitions: true, unused: true };
     let devices = Sampler::new(Roots::default(), selection).map(|live| live.devices());
     let devices = devices.unwrap_or_default();
@@ -58,28 +58,28 @@ fn newest_of_this_machine(store: &Store) -> anyhow::Result<Profile> {
         !known || devices.iter().any(|device| !matches!(fit(device, profile, false), Fit::Not(_)))
     };
     let rows = store.list::<Profile>()?;
-    let (mut simulated, mut foreign) = (0, 0);
+    let (mut simulated, mut foreign, mut partial) = (0, 0, 0);
     for row in rows.iter().rev().take(LOOKED_THROUGH) {
         if row.simulated {
             simulated += 1;
             continue;
         }
         let profile: Profile = store.document(&row.id)?;
-        if is_here(&profile) {
-            return Ok(profile);
+        match (is_here(&profile), profile.partial()) {
+            (true, None) => return Ok(profile),
+            (true, Some(_)) => partial += 1,
+            (false, _) => foreign += 1,
         }
-        foreign += 1;
     }
     let newest = rows.last().map(|row| {
-        format!(
-            "; `halfpower advise --for NAME {}` uses the newest of these profiles",
-            record::short_id(&row.id)
-        )
+        let (program, id) = (program.name(), record::short_id(&row.id));
+        let command = output::saved_by(&format!("halfpower advise --for {program} {id}"));
+        format!("; `{command}` uses the newest of these profiles")
     });
     let newest = newest.unwrap_or_default();
     Err(usage(format!(
-        "no saved profile matches a disk of this machine ({simulated} simulated, {foreign} of \
-         other disks): run `halfpower check DIR` first{newest}"
+        "no complete profile matches a disk of this machine ({simulated} simulated, {foreign} of \
+         other disks, {partial} partial): run `halfpower check DIR` first{newest}"
     )))
 }
 

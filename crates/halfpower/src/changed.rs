@@ -2,7 +2,7 @@
 
 use crate::failure::usage;
 use crate::predict_args::PredictArgs;
-use crate::recordings::{self, FormArgs};
+use crate::recordings::{FormArgs, Sources};
 use ::diagnose::{balanced, observed_load};
 use anyhow::{Context, anyhow};
 use host::target;
@@ -29,7 +29,8 @@ pub(crate) fn observation(
 ) -> anyhow::Result<Option<Observation>> {
     if Path::new(source).is_file() {
         let as_found = (&FormArgs::default(), None);
-        let found = recordings::named(&[source.to_owned()], &arguments.view.keeping, as_found)?;
+        let found =
+            Sources::of(&[source.to_owned()])?.recordings(&arguments.view.keeping, as_found)?;
         return Ok(found.and_then(|found| found.into_iter().next()));
     }
     let store = arguments.view.keeping.existing()?;

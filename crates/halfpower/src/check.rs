@@ -143,11 +143,12 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         target_rel: TARGET_REL,
         seed,
     };
-    let identity = session.identity(&format!(
+    let request = format!(
         "profile {} {settings:?}{}",
         arguments.for_diagnosis,
         if arguments.sustained { " sustained" } else { "" }
-    ));
+    );
+    let mut identity = session.identity(&request);
     let mut plans = beside(&settings, arguments, session);
     // QD 1 reads of a simulated device. No other load disturbs it and virtual time costs nothing, so they run
     // last and outside the budget.
@@ -176,15 +177,19 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         finished.trials.extend(lone.trials);
         finished.end = lone.end;
     }
-    let ended_early = finished.end == End::Interrupted;
-    if ended_early && finished.trials.is_empty() {
+    if finished.end == End::Interrupted && finished.trials.is_empty() {
         return Err(interrupted("no trial finished, so nothing is saved"));
     }
     session::something_completed(&finished.trials)?;
-    let sustained = match arguments.sustained && !ended_early {
-        true => go_on(&mut driver, &finished.trials, seed)?,
-        false => Vec::new(),
-    };
+    let mut sustained = Vec::new();
+    if arguments.sustained && finished.end == End::Completed {
+        (sustained, finished.end) = go_on(&mut driver, &finished.trials, seed)?;
+    }
+    let session = driver.targets.main()?;
+    if finished.end != End::Completed && session.is_simulated() {
+        // The complete profile of the same request keeps its id.
+        identity = session.identity(&format!("{request} partial"));
+    }
     let omitted = Omitted {
         writes: arguments.no_write,
         points: u32::try_from(plan.skipped()).unwrap_or(u32::MAX),
@@ -202,7 +207,7 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
         let next = next_steps(arguments, &profile, driver.store().is_some());
         output::print(&format!("\n{}", report::next_steps_text(&next, &output::style())))?;
     }
-    if ended_early {
+    if finished.end == End::Interrupted {
         let count = finished.trials.len();
         let kept = match driver.store() {
             Some(_) => {
@@ -219,10 +224,14 @@ pub(crate) fn check(arguments: &CheckArgs, stop: &StopFlag) -> anyhow::Result<Ve
 }
 
 /// Continues the heaviest loads until their rate falls. After an interruption, the finished ones remain.
-fn go_on(driver: &mut Driver<'_>, trials: &[Trial], seed: u64) -> anyhow::Result<Vec<Sustained>> {
-    let Some(mut plan) = SustainedPlan::new(trials, seed) else { return Ok(Vec::new()) };
-    driver.run(&mut plan)?;
-    Ok(plan.sustained())
+fn go_on(
+    driver: &mut Driver<'_>,
+    trials: &[Trial],
+    seed: u64,
+) -> anyhow::Result<(Vec<Sustained>, End)> {
+    let Some(mut plan) = SustainedPlan::new(trials, seed) else { return Ok(Default::default()) };
+    let end = driver.run(&mut plan)?.end;
+    Ok((plan.sustained(), end))
 }
 
 /// The plans that run in addition to a profile's requests, each with its part of the budget.

@@ -10,7 +10,7 @@ use crate::observing::{self, SamplingArgs};
 use crate::output::{self, Verdict};
 use crate::past;
 use crate::record_files;
-use crate::recordings::{self, FormArgs};
+use crate::recordings::{self, FormArgs, Sources};
 use crate::run_args::RunArgs;
 use crate::shared::{self, SharedArgs};
 use crate::store_args::{SaveArgs, warn_not_saved};
@@ -28,6 +28,8 @@ use record::{
 };
 use simdisk::SimSpec;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use store::Store;
 use workload::replay;
 
 /// Maximum number of points per device in a document. A longer recording has means over several intervals.
@@ -130,13 +132,13 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     let mut store = arguments.save.store()?;
     let simulated = arguments.sources.iter().any(|source| source.starts_with("sim:"));
     let (sources, selectors) = match simulated {
-        true => (arguments.sources.clone(), Vec::new()),
-        false => recordings::with_devices(&arguments.sources)?,
+        true => (Sources::devices(&arguments.sources), Vec::new()),
+        false => Sources::of(&arguments.sources)?.and_devices(),
     };
-    let from_files = !simulated && recordings::are_files(&sources)?;
-    let asked = (sources.as_slice(), arguments);
+    let from_files = sources.are_files();
+    let asked = (&sources, arguments);
     let (mut observations, interrupted, fresh) =
-        observations(asked, simulated, store.is_some(), &profiles, stop)?;
+        observations(asked, simulated, &mut store, &profiles, stop)?;
     let named = recordings::select_devices(&selectors, &observations)?;
     let is_named = |device: &ObservedDevice| named.contains(&device.name);
     observations.retain(|one| named.is_empty() || one.devices.iter().any(is_named));
@@ -175,7 +177,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
         diagnoses.push(diagnosis);
     }
     let story = |one: &Diagnosis| {
-        let recording = recordings::named_again(&sources, &one.observation_id);
+        let recording = sources.named_again(&one.observation_id);
         let devices = named.iter().map(|name| format!(" {}", shell_word(name)));
         let recording = recording.map(|words| words + &devices.collect::<String>());
         let story = report::diagnosis_of(one, recording.as_deref());
@@ -218,9 +220,9 @@ fn set_reuse(observations: &mut [Observation], recorded: &Replay) -> anyhow::Res
 
 /// The observations to diagnose, whether the user ended the recording early, and whether it was made now.
 fn observations(
-    (sources, arguments): (&[String], &DiagnoseArgs),
+    (sources, arguments): (&Sources, &DiagnoseArgs),
     simulated: bool,
-    saves: bool,
+    store: &mut Option<Store>,
     profiles: &ProfileSet,
     stop: &StopFlag,
 ) -> anyhow::Result<(Vec<Observation>, bool, bool)> {
@@ -231,7 +233,7 @@ fn observations(
     }
     if simulated {
         arguments.sampling.check_length(arguments.length)?;
-        let [source] = sources else {
+        let [source] = arguments.sources.as_slice() else {
             return Err(usage(
                 "a simulated device cannot be combined with other sources; name only the device",
             ));
@@ -239,19 +241,20 @@ fn observations(
         return Ok((vec![simulate(source, arguments, stop)?], false, true));
     }
     let form = (&arguments.form, arguments.sampling.named_interval());
-    let recorded = recordings::named(sources, &arguments.save.keeping, form)?;
-    if let Some(observations) = recorded {
+    if let Some(observations) = sources.recordings(&arguments.save.keeping, form)? {
         return Ok((observations, false, false));
     }
     arguments.sampling.check_length(arguments.length)?;
-    let source = arguments.sampling.source(sources, false)?;
+    let source = arguments.sampling.source(&sources.words(), false)?;
     let here = arguments.sampling.roots() == Roots::default();
     let probed =
         if here && !arguments.no_probe { unprofiled(&source, profiles) } else { Vec::new() };
     let source = source.probing(probed);
-    let store = if saves { arguments.save.store()? } else { None };
-    let (recorder, _) = observing::recorder(store, source.host());
+    let own = if store.is_some() { arguments.save.store()? } else { None };
+    let (recorder, saves) = observing::recorder(own, source.host());
     let recorded = arguments.sampling.record(source, recorder, arguments.length, stop)?;
+    // A second failure would only be reported again.
+    *store = store.take().filter(|_| saves.load(Ordering::Relaxed));
     Ok((vec![recorded.observation], recorded.interrupted, true))
 }
 

@@ -10,7 +10,8 @@ use anyhow::Context;
 use engine::input;
 use model::{PredictError, PredictQuestion, Predictor, Sessions};
 use plan::session::{self, SessionError, StopFlag};
-use record::{LogKind, PredictionDocument};
+use record::{LogKind, PredictionDocument, Profile};
+use report::Story;
 use std::path::Path;
 
 pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
@@ -43,7 +44,7 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
         )?;
         let (predictor, setup) = (Predictor::new(&profile), arguments.stated()?);
         let document = changed::of_load(arguments, None, &profile, &predictor, &setup)?;
-        return arguments.view.show(&document, &report::whatif(&document));
+        return arguments.view.show(&document, &about(&profile, report::whatif(&document)));
     }
     let question = arguments.question()?;
     let document = if let Some(sessions) = arguments.sessions.sessions {
@@ -63,7 +64,13 @@ pub(crate) fn predict(arguments: &PredictArgs, stop: &StopFlag) -> anyhow::Resul
     } else {
         question.by_profile(&profile, &Predictor::new(&profile), None)
     };
-    arguments.show(document)
+    arguments.show(document, |story| about(&profile, story))
+}
+
+/// The story of a prediction, with a finding if its profile is partial.
+fn about(profile: &Profile, mut story: Story) -> Story {
+    story.findings.extend(profile.partial().cloned());
+    story
 }
 
 /// Predicts from a data sheet.
@@ -81,7 +88,7 @@ fn by_sheet(arguments: &PredictArgs, file: &Path) -> anyhow::Result<Verdict> {
     let text = input::text(file, input::DATA_SHEET).context("the data sheet")?;
     let (name, sheet) = ::plan::limits::data_sheet::parse(&text)
         .map_err(|error| usage(format!("{}: {error}", file.display())))?;
-    arguments.show(question.by_sheet(name, &sheet))
+    arguments.show(question.by_sheet(name, &sheet), |story| story)
 }
 
 impl PredictArgs {
@@ -113,13 +120,17 @@ impl PredictArgs {
 
     /// Prints a prediction. If the profile does not support an answer, the exit code is that of no result. A
     /// load that the device cannot sustain is a usage error.
-    fn show(&self, document: Result<PredictionDocument, PredictError>) -> anyhow::Result<Verdict> {
+    fn show(
+        &self,
+        document: Result<PredictionDocument, PredictError>,
+        about: impl FnOnce(Story) -> Story,
+    ) -> anyhow::Result<Verdict> {
         let document = document.map_err(|error| match error {
             PredictError::NoPercentile | PredictError::NearMaximum { .. } => {
                 SessionError::NoResult(error.to_string()).into()
             }
             error => usage(error.to_string()),
         })?;
-        self.view.show(&document, &report::prediction(&document))
+        self.view.show(&document, &about(report::prediction(&document)))
     }
 }

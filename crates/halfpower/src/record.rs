@@ -8,7 +8,7 @@ use crate::observing::{self, ObservingArgs};
 use crate::output::{self, Verdict};
 use crate::record_files::{self, FilesArgs};
 use crate::record_requests::record_requests;
-use crate::recordings;
+use crate::recordings::Sources;
 use crate::store_args::SaveArgs;
 use clap::Args;
 use host::target::OutputFile;
@@ -79,7 +79,7 @@ fn process_name(text: &str) -> Result<String, String> {
 pub(crate) fn record(arguments: &RecordArgs, stop: &StopFlag) -> anyhow::Result<Verdict> {
     let sampling = &arguments.observing.sampling;
     let words = &arguments.observing.devices;
-    if arguments.files.prometheus.is_some() || recordings::are_files(words)? {
+    if arguments.files.prometheus.is_some() || Sources::of(words)?.are_files() {
         let live = [
             ("--for", arguments.length.is_some()),
             ("--all", arguments.observing.all),

@@ -14,7 +14,7 @@ use ::import::{Format, Options, RangeQuery};
 use anyhow::Context;
 use clap::Args;
 use live::prometheus::parse_range;
-use plan::session::{self, StopFlag, VERSION};
+use plan::session::{StopFlag, VERSION};
 use record::{Finding, Nanos, Observation, Trial};
 
 /// Flags for files of other tools, and for a Prometheus server.
@@ -70,11 +70,11 @@ pub(crate) fn keep(
     Ok(Verdict::of(observations.iter().all(|it| Finding::none_invalid(&it.findings))))
 }
 
-/// Prepares the recording of another tool to be saved. Its time is its own, or else that of the import. The same
-/// recording, imported again, has the same id. A halfpower document stays as it is.
+/// Prepares the recording of another tool to be saved. Its time is that of its first interval; null if it has no
+/// dates. The same recording, imported again, has the same id. A halfpower document stays as it is.
 pub(crate) fn stamp(observation: &mut Observation) {
     if observation.halfpower_version.is_empty() {
-        observation.time = diagnose::first_date(observation).or_else(|| session::identity(None).1);
+        observation.time = diagnose::first_date(observation);
         observation.halfpower_version = VERSION.to_owned();
     }
 }

@@ -85,25 +85,100 @@ fn moment(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "use a time such as 2026-05-01T10:00:00Z, or seconds since 1970".to_owned())
 }
 
+/// What a word names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Named {
     File,
+    /// Standard input or a pipe, which can be read only once.
+    Stream,
     Saved,
     Device,
 }
 
-/// Separates recordings from the names of devices in them. Words that only name devices stay together: they are
-/// devices to watch.
-pub(crate) fn with_devices(words: &[String]) -> anyhow::Result<(Vec<String>, Vec<String>)> {
-    let kinds = words.iter().map(|word| kind(word)).collect::<Result<Vec<_>, _>>()?;
-    if kinds.iter().all(|kind| *kind == Named::Device) {
-        return Ok((words.to_vec(), Vec::new()));
+/// The words of a command line that names recordings or devices. What each names is decided once: a file that
+/// appears later must not change it.
+pub(crate) struct Sources(Vec<(String, Named)>);
+
+impl Sources {
+    /// # Errors
+    /// If a word can only be a file, but the file does not exist.
+    pub(crate) fn of(words: &[String]) -> anyhow::Result<Self> {
+        let named = |word: &String| Ok((word.clone(), kind(word)?));
+        words.iter().map(named).collect::<Result<_, _>>().map(Self)
     }
-    let of = |wanted: bool| {
-        let both = words.iter().zip(&kinds);
-        both.filter(move |(_, kind)| (**kind == Named::Device) == wanted).map(|(word, _)| word)
-    };
-    Ok((of(false).cloned().collect(), of(true).cloned().collect()))
+
+    /// Words that are known to name devices.
+    pub(crate) fn devices(words: &[String]) -> Self {
+        Self(words.iter().map(|word| (word.clone(), Named::Device)).collect())
+    }
+
+    /// Separates recordings from the names of devices in them. Words that only name devices stay together: they
+    /// are devices to watch.
+    pub(crate) fn and_devices(self) -> (Self, Vec<String>) {
+        if self.are(|kind| kind == Named::Device) {
+            return (self, Vec::new());
+        }
+        let is_device = |(_, kind): &(String, Named)| *kind == Named::Device;
+        let (devices, recordings): (Vec<_>, Vec<_>) = self.0.into_iter().partition(is_device);
+        (Self(recordings), devices.into_iter().map(|(word, _)| word).collect())
+    }
+
+    /// The words.
+    pub(crate) fn words(&self) -> Vec<String> {
+        self.0.iter().map(|(word, _)| word.clone()).collect()
+    }
+
+    fn are(&self, wanted: impl Fn(Named) -> bool) -> bool {
+        self.0.iter().all(|(_, kind)| wanted(*kind))
+    }
+
+    /// Whether all of the words name files, pipes or standard input.
+    pub(crate) fn are_files(&self) -> bool {
+        !self.0.is_empty() && self.are(|kind| matches!(kind, Named::File | Named::Stream))
+    }
+
+    /// The recordings that the words name; `None` if they name devices. `interval` is the user's interval
+    /// length, for a file without times.
+    pub(crate) fn recordings(
+        &self,
+        keeping: &StoreArgs,
+        (form, interval): (&FormArgs, Option<Nanos>),
+    ) -> anyhow::Result<Option<Vec<Observation>>> {
+        let words = self.words();
+        if self.are_files() {
+            let files = files(&words, form.format)?;
+            if form.format.is_none() {
+                refuse_others(&files)?;
+            }
+            let read = import::read_recordings(&files, form.format, &form.options(interval));
+            return read.map(Some).map_err(|error| usage(error.to_string()));
+        }
+        if self.are(|kind| kind == Named::Device) {
+            form.refuse_without_files(&words)?;
+            return Ok(None);
+        }
+        let [id] = words.as_slice() else {
+            return Err(usage(format!(
+                "{} cannot be combined: name files of one machine or one saved observation, each \
+                 with devices in it, or devices to watch",
+                words.join(", ")
+            )));
+        };
+        Ok(Some(vec![saved(id, &keeping.existing()?)?]))
+    }
+
+    /// What a command must name to read these recordings again: the files, or the `id` of the saved observation.
+    /// `None` for devices, standard input and pipes.
+    pub(crate) fn named_again(&self, id: &str) -> Option<String> {
+        match self.0.as_slice() {
+            [(_, Named::Saved)] => Some(id.to_owned()),
+            [] => None,
+            files => self.are(|kind| kind == Named::File).then(|| {
+                let words: Vec<String> = files.iter().map(|(word, _)| shell_word(word)).collect();
+                words.join(" ")
+            }),
+        }
+    }
 }
 
 /// The names, in the recordings, of the disks that these words select. A word selects a disk by its name, by a
@@ -169,37 +244,6 @@ fn selects(word: &str, device: &ObservedDevice) -> bool {
         || [serial, numbers].into_iter().flatten().any(|it| it.eq_ignore_ascii_case(word))
 }
 
-/// The recordings that these words name; `None` if they name devices. `interval` is the user's interval
-/// length, for a file without times.
-pub(crate) fn named(
-    words: &[String],
-    keeping: &StoreArgs,
-    (form, interval): (&FormArgs, Option<Nanos>),
-) -> anyhow::Result<Option<Vec<Observation>>> {
-    let kinds = words.iter().map(|word| kind(word)).collect::<Result<Vec<_>, _>>()?;
-    let all = |kind: Named| kinds.iter().all(|one| *one == kind);
-    match words {
-        _ if all(Named::Device) => {
-            form.refuse_without_files(words)?;
-            Ok(None)
-        }
-        _ if all(Named::File) => {
-            let files = files(words, form.format)?;
-            if form.format.is_none() {
-                refuse_others(&files)?;
-            }
-            let read = import::read_recordings(&files, form.format, &form.options(interval));
-            read.map(Some).map_err(|error| usage(error.to_string()))
-        }
-        [id] => Ok(Some(vec![saved(id, &keeping.existing()?)?])),
-        _ => Err(usage(format!(
-            "{} cannot be combined: name files of one machine or one saved observation, each with \
-             devices in it, or devices to watch",
-            words.join(", ")
-        ))),
-    }
-}
-
 /// The saved observation of an id. For the id of another document, the error says what to name instead.
 fn saved(id: &str, store: &Store) -> anyhow::Result<Observation> {
     let missing = match store.document(id) {
@@ -216,29 +260,6 @@ fn saved(id: &str, store: &Store) -> anyhow::Result<Observation> {
         "{id} is a saved {kind}, which `halfpower show {id}` prints; this command needs an \
          observation: {instead}"
     )))
-}
-
-/// Whether all of these words name files or standard input.
-///
-/// # Errors
-/// If a word can only be a file, but the file does not exist.
-pub(crate) fn are_files(words: &[String]) -> anyhow::Result<bool> {
-    let kinds = words.iter().map(|word| kind(word)).collect::<Result<Vec<_>, _>>()?;
-    Ok(!words.is_empty() && kinds.iter().all(|kind| *kind == Named::File))
-}
-
-/// What a command must name to read these recordings again: the files, or the `id` of the saved observation.
-/// `None` for devices, standard input and pipes.
-pub(crate) fn named_again(words: &[String], id: &str) -> Option<String> {
-    match words {
-        [word] if matches!(kind(word), Ok(Named::Saved)) => Some(id.to_owned()),
-        [] => None,
-        _ if words.iter().all(|word| Path::new(word).is_file()) => {
-            let words: Vec<String> = words.iter().map(|word| shell_word(word)).collect();
-            Some(words.join(" "))
-        }
-        _ => None,
-    }
 }
 
 /// The word for standard input.
@@ -290,15 +311,18 @@ fn may_be_recording(head: &[u8], is_file: bool) -> bool {
         || (is_file && import::is_text(head))
 }
 
-/// Whether a word is a file, an id in the database, or else a device.
+/// Whether a word is a file or stream, an id in the database, or else a device.
 fn kind(word: &str) -> anyhow::Result<Named> {
     let path = Path::new(word);
     if word == STANDARD_INPUT {
-        return Ok(Named::File);
+        return Ok(Named::Stream);
     }
     if let Ok(facts) = path.metadata() {
-        let is_file = facts.is_file() || target::is_pipe(&facts);
-        return Ok(if is_file { Named::File } else { Named::Device });
+        return Ok(match facts.is_file() {
+            true => Named::File,
+            false if target::is_pipe(&facts) => Named::Stream,
+            false => Named::Device,
+        });
     }
     let is_id = |letter: char| letter.is_ascii_hexdigit() || letter == '-';
     if word.starts_with(LAST) || word.len() >= ID_MIN && word.chars().all(is_id) {

@@ -31,6 +31,9 @@ impl Signals {
             register(signal, stop()).context(CANNOT)?;
             signals.second.push(second);
         }
+        for signal in kernel::REPORTED_SIGNALS {
+            register(signal, Arc::default()).context(CANNOT)?;
+        }
         input::stop_at(Arc::clone(&signals.stop));
         Ok(signals)
     }

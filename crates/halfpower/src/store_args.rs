@@ -7,7 +7,7 @@ use diagnose::ProfileSet;
 use engine::input;
 use host::target::InUse;
 use plan::session::Driver;
-use record::{DocumentKind, Finding, Profile};
+use record::{DocumentKind, Finding, Profile, short_id};
 use report::Story;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -53,9 +53,16 @@ impl StoreArgs {
         Store::open_existing(&self.file()?)
     }
 
-    /// The saved profile of an id, the beginning of one, or "last".
+    /// The saved profile of an id, the beginning of one, or "last". A remark says if it is partial.
     pub(crate) fn profile(&self, id: &str) -> Result<Profile, StoreError> {
-        self.existing()?.document(id)
+        let profile: Profile = self.existing()?.document(id)?;
+        if profile.partial().is_some() {
+            output::remark(&format!(
+                "profile {} is partial: loads that its check did not reach are missing",
+                short_id(&profile.id)
+            ));
+        }
+        Ok(profile)
     }
 
     /// The profiles to compare devices with. The profile with the given id applies to every device. Without

@@ -249,6 +249,7 @@ fn profile_words(profile: &Profile) -> String {
     words.extend(
         profile.time.as_ref().map(|time| format!(" of {}", time.get(..10).unwrap_or(time))),
     );
+    words.extend(profile.partial().map(|_| ", partial".to_owned()));
     words
 }
 

@@ -56,8 +56,6 @@ struct Sample {
 struct Effects {
     /// Effect of each area, as a logarithm; none without a sample.
     areas: Vec<Option<f64>>,
-    /// Standard error of an effect.
-    own_se: f64,
     /// Standard error of a cell over all its visits.
     cell_se: f64,
     /// Standard error of another area.
@@ -158,7 +156,6 @@ fn spread(
         locality,
         alone,
         rates: rates.areas.iter().map(|effect| effect.map(libm::exp)).collect(),
-        own_se: rates.own_se,
         rate_se: rates.se,
         percentile_ses: percentiles
             .each_ref()
@@ -220,8 +217,7 @@ impl Effects {
             present.contains(&area).then_some(if clear { effect } else { 0.0 })
         };
         let areas = (0..areas).map(of).collect();
-        let (own_se, cell_se) =
-            (libm::sqrt(own), libm::sqrt(noise * cells as f64 / samples.len() as f64));
-        Some(Self { areas, own_se, cell_se, se })
+        let cell_se = libm::sqrt(noise * cells as f64 / samples.len() as f64);
+        Some(Self { areas, cell_se, se })
     }
 }

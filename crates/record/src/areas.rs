@@ -97,10 +97,8 @@ pub struct AreaSpread {
     /// Whether the queue depth was 1.
     pub alone: bool,
     /// Rate of each area divided by the geometric mean of the ordinary areas, in the order of the profile's
-    /// areas; null for an area without such loads.
+    /// areas; 1 if chance explains the difference, null for an area without such loads.
     pub rates: Vec<Option<f64>>,
-    /// Standard error of each rate, as a logarithm.
-    pub own_se: f64,
     /// Standard error, as a logarithm, of the rate of another ordinary file on this disk.
     pub rate_se: f64,
     /// The same for the 50th, 90th and 99th percentile of latency. It includes the error between a cell's own

@@ -385,7 +385,7 @@ pub struct Observation {
     pub halfpower_version: String,
     /// UUIDv7; for a simulated source a hash.
     pub id: String,
-    /// When it was taken or imported, RFC 3339 in UTC; null for a simulated source.
+    /// When it began, RFC 3339 in UTC; null for a simulated source and for a file without dates.
     pub time: Option<String>,
     /// Source: `live`, `iostat -o JSON`, `sadf -j`, `simulated`, ….
     pub source: String,

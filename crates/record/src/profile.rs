@@ -1,9 +1,9 @@
 //! The profile document: the measured characteristics of a device.
 
 use crate::{
-    AreaSpread, Arrival, Bytes, Commits, Environment, Estimate, Finding, HistogramSnapshot,
-    Locality, Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, RunSpread, SystemFact,
-    Target, Workload, format_binary_rate, format_whole_iops, shell_word,
+    AreaSpread, Arrival, Bytes, Commits, Environment, Estimate, Finding, FindingCode,
+    HistogramSnapshot, Locality, Measured, MeasuredArea, Nanos, OpKind, Pattern, Reruns, RunSpread,
+    SystemFact, Target, Workload, format_binary_rate, format_whole_iops, shell_word,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,6 +106,13 @@ impl Profile {
     #[must_use]
     pub fn all_cells(&self) -> Vec<Cell> {
         self.cells.iter().chain(&self.mixes).cloned().collect()
+    }
+
+    /// The finding that the check ended before all of its loads were measured. Only a command that names such
+    /// a partial profile uses it.
+    #[must_use]
+    pub fn partial(&self) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.code == FindingCode::Interrupted)
     }
 
     /// Whether the profile includes writes.

@@ -78,8 +78,8 @@ pub use set::experiment;
 pub use settings::{settings, settings_text};
 pub use shared::shared;
 pub use story::{
-    Action, Alternative, Badge, Block, Cell, Column, Fact, Level, Section, Side, Story, Table,
-    capital, severity,
+    Action, Alternative, BEFORE_CUTS, Badge, Block, Cell, Column, Cut, Fact, Level, Section, Side,
+    Story, Table, capital, severity,
 };
 pub use sweep_script::{ScriptLine, sweep_script};
 pub use tables::{BucketError, TABLES, TableFile, TrialTables, table_headers};

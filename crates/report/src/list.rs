@@ -34,7 +34,11 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
     let none = "No profiles are saved here. Run `halfpower check` to create one.";
     let mut page = page_of(profiles, none, style);
     for profile in profiles {
-        entry(&mut page, &profile.id, &when(profile.time.as_deref(), profile.simulated));
+        let mut words = when(profile.time.as_deref(), profile.simulated);
+        if profile.partial().is_some() {
+            words.push_str(", partial");
+        }
+        entry(&mut page, &profile.id, &words);
         page.paragraph(4, &target::summary(&profile.target), Tone::Plain);
         let rates = joined(OpKind::BOTH, "; ", |op| {
             let (iops, bytes_per_s) = largest(profile, op);
@@ -52,19 +56,28 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
 /// the number of trials that belong to listed documents and are not listed themselves.
 #[must_use]
 pub fn kept_list_text(kept: &[KeptDocument], inner: usize, style: &Style) -> String {
-    let none = "Nothing is saved here. Run `halfpower check` to measure a disk.";
+    let none = match inner {
+        0 => "Nothing is saved here. Run `halfpower check` to measure a disk.",
+        _ => "No complete result is saved here. Run `halfpower check` to measure a disk.",
+    };
     let mut page = page_of(kept, none, style);
+    let time = |one: &KeptDocument| when(one.time.as_deref(), one.simulated);
     let kinds = kept.iter().map(|one| one.kind.len()).max().unwrap_or_default();
+    let times = kept.iter().map(|one| time(one).len()).max().unwrap_or_default();
     for one in kept {
-        let time = when(one.time.as_deref(), one.simulated);
-        let words = format!("  {:kinds$}  {time:16}  ", one.kind);
+        let words = format!("  {:kinds$}  {:times$}  ", one.kind, time(one));
         let id = Span::new(short_id(&one.id), Tone::Strong);
         page.hanging(vec![id, Span::plain(words)], &one.target, Tone::Plain);
     }
     if inner > 0 {
         let trials = number::counted(inner as f64, "trial");
         let command = format!("halfpower show list --kind trial {}", style.database);
-        let text = format!("and {trials} that belong to these results: {}", command.trim_end());
+        let of = if kept.is_empty() {
+            "of runs that did not finish"
+        } else {
+            "that belong to these results"
+        };
+        let text = format!("and {trials} {of}: {}", command.trim_end());
         page.paragraph(0, &text, Tone::Faint);
     }
     page.finish()

@@ -8,7 +8,6 @@
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, xs, ys};
 use crate::issuers::issuers;
 use crate::number::{self, counted, duration};
-use crate::page::Tone;
 use crate::plots::thinned;
 use crate::story::{Cell, Story, capital, named};
 use crate::traced::traced;
@@ -65,8 +64,17 @@ pub fn observation(observation: &Observation) -> Story {
         }
     }
     story.charts.extend(latency_against_rate(observation, &names));
-    let time = observation.time.as_deref().map(number::when);
-    story.condition("recorded", time.unwrap_or_default());
+    story.condition(
+        "recorded",
+        match &observation.time {
+            Some(time) => number::when(time),
+            None if story.simulated => String::new(),
+            None => {
+                "unknown: the source has no dates, so no diagnosis uses it as an earlier recording"
+                    .to_owned()
+            }
+        },
+    );
     story.written_by(&observation.halfpower_version);
     story
 }
@@ -145,7 +153,7 @@ fn devices(story: &mut Story, observation: &Observation) {
     };
     let section = story.section("Devices", "");
     section.table(rows, |t| {
-        t.left("device", |row| Cell::toned(&row.device.name, Tone::Strong)).flexible();
+        t.devices(|row| &row.device.name);
         t.right("intervals", |row| number::count(row.own.len() as f64));
         t.right("with I/O", |row| Cell::or_none(with_io(row), number::count));
         t.group("means over time");

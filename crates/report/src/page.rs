@@ -132,6 +132,16 @@ pub(crate) fn shortened(text: &str, columns: usize) -> String {
     if text.width() <= columns { text.to_owned() } else { cut(text, columns) }
 }
 
+/// A name of at most this many columns, with an ellipsis in place of its middle.
+pub(crate) fn shortened_name(name: &str, columns: usize) -> String {
+    let Some(kept) = columns.checked_sub(1).filter(|_| name.width() > columns) else {
+        return shortened(name, columns);
+    };
+    let end: String = name.chars().rev().collect();
+    let end = beginning(&end, kept / 2).chars().rev();
+    beginning(name, kept - kept / 2).chars().chain(['…']).chain(end).collect()
+}
+
 /// Truncates text to at most this many columns, of which the last one is an ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     match columns.checked_sub(1) {

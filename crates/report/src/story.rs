@@ -8,7 +8,7 @@ mod table;
 mod text;
 
 pub(crate) use table::Columns;
-pub use table::{Cell, Column, Side, Table};
+pub use table::{BEFORE_CUTS, Cell, Column, Cut, Side, Table};
 pub use text::capital;
 pub(crate) use text::{bracketed, joined, named, prefix, sentence, told};
 

@@ -7,7 +7,7 @@
 //! make every caller translate, and each one differently.
 
 use engine::input;
-use record::DocumentKind;
+use record::{DocumentKind, short_id};
 use rusqlite::ErrorCode;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -42,17 +42,17 @@ pub enum StoreError {
     /// The folder of the default database could not be created, with the system's reason.
     #[error(
         "cannot create the folder {} for the database: {}; check its permissions, or name another \
-         file with --db", .0.display(), .1
+         file with --db or HALFPOWER_DB", .0.display(), .1
     )]
     Folder(PathBuf, std::io::Error),
     /// The file cannot be opened, with the reason of the system or SQLite.
     #[error("cannot open the database {}: {}; check the path and its permissions, or name \
-             another file with --db", .0.display(), .1)]
+             another file with --db or HALFPOWER_DB", .0.display(), .1)]
     CannotOpen(PathBuf, String),
     /// The file is not a halfpower database, with a description of what it is.
     #[error(
         "{} is not a halfpower database: {}; nothing in it was changed; name another file \
-         with --db", .0.display(), .1
+         with --db or HALFPOWER_DB", .0.display(), .1
     )]
     NotADatabase(PathBuf, &'static str),
     /// A later version of halfpower wrote the file.
@@ -111,6 +111,17 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The only profile is partial.
+    #[error(
+        "no complete profile in {}: {}, the newest, is partial, because its check ended early; repeat \
+         `halfpower check`, or name that id", .path.display(), short_id(.id)
+    )]
+    Partial {
+        /// The id of the partial profile.
+        id: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// Several documents have ids with this prefix.
     #[error("{id:?} matches more than one document in {}: {}; give more characters of the id",
             .path.display(), .candidates.join(", "))]
@@ -149,7 +160,9 @@ pub enum StoreError {
         cause: serde_json::Error,
     },
     /// Any other error of SQLite, in its words.
-    #[error("the database {}: {}; check the disk, or use another --db", .0.display(), .1)]
+    #[error(
+        "the database {}: {}; check the disk and `ulimit -f`, or use another --db", .0.display(), .1
+    )]
     Sqlite(PathBuf, rusqlite::Error),
 }
 
@@ -186,6 +199,9 @@ impl StoreError {
 }
 
 fn names(kinds: &[DocumentKind]) -> String {
+    if kinds.len() == DocumentKind::ALL.len() {
+        return "document".to_owned();
+    }
     kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(" or ")
 }
 
@@ -203,13 +219,6 @@ fn what_is_there(kinds: &[DocumentKind]) -> &'static str {
         [DocumentKind::Observation] => {
             "run `halfpower record` to create one or to save another tool's file"
         }
-        // For `compare`, the last document is the last profile.
-        _ if !kinds.contains(&DocumentKind::Diagnosis) => {
-            "name an id, or its beginning or end; `halfpower show list` lists what is saved"
-        }
-        _ => {
-            "name an id, or its beginning or end; \"last\" is the newest document; \
-             `halfpower show list` lists what is saved"
-        }
+        _ => "name an id, or its beginning or end; `halfpower show list` lists what is saved",
     }
 }

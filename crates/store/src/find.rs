@@ -20,11 +20,16 @@ const CANDIDATES: usize = 5;
 /// Selects only trials that belong to no other document, finished or not.
 const OF_NO_OTHER: &str = " AND part = 0";
 
+/// Selects only profiles whose check did not end early, as [`Profile::partial`].
+pub(crate) const COMPLETE: &str = " AND NOT EXISTS (SELECT 1 FROM json_each(document, '$.findings') \
+    WHERE json_extract(value, '$.code') = 'interrupted')";
+
 /// The word for the newest document; `last~1` is the one before it.
 pub const LAST: &str = "last";
 
 impl Store {
-    /// Finds a document by full id, else by an unambiguous beginning or end of an id, or the newest.
+    /// Finds a document by full id, else by an unambiguous beginning or end of an id, or the newest. A partial
+    /// profile is found only by its id.
     ///
     /// # Errors
     /// If none or several match, or the file cannot be read.
@@ -37,7 +42,7 @@ impl Store {
     }
 
     /// The document of any of these kinds that [`Store::document`] would find, with its trials. If other
-    /// kinds are requested too, a trial that belongs to another document is never the newest.
+    /// kinds are requested too, the newest may be a partial profile, but never a trial of another document.
     ///
     /// # Errors
     /// If none or several match, or the file cannot be read.
@@ -100,7 +105,7 @@ impl Store {
     }
 
     /// The latest recordings that contain a `wanted` device and began before a time (RFC 3339 in UTC), latest
-    /// first. Returns at most `most` recordings with at most `bytes_max` bytes in the file. In memory they take
+    /// first. A recording without a time is left out: it may be of any time. Returns at most `most` recordings with at most `bytes_max` bytes in the file. In memory they take
     /// about twenty times as much.
     ///
     /// # Errors
@@ -113,7 +118,7 @@ impl Store {
     ) -> Result<Vec<Observation>, StoreError> {
         let sql = format!(
             "SELECT id, length(coalesce(columns, document)) FROM {} AND simulated = 0 \
-             AND time < ?1 ORDER BY rowid DESC LIMIT {LOOKED_THROUGH}",
+             AND time < ?1 ORDER BY time DESC, rowid DESC LIMIT {LOOKED_THROUGH}",
             place(Observation::KIND)
         );
         let rows: Vec<(String, i64)> =
@@ -139,8 +144,18 @@ impl Store {
         word: &str,
         kinds: &[DocumentKind],
     ) -> Result<(DocumentKind, String), StoreError> {
+        let newest = |back: usize, target: Option<&str>| {
+            if let Some(found) = self.newest(back, kinds, target, COMPLETE)? {
+                return Ok(found);
+            }
+            let only_partial = self.newest(0, kinds, target, "")?.filter(|_| back == 0);
+            Err(only_partial.map_or_else(
+                || self.not_found(word, kinds),
+                |(_, id)| StoreError::Partial { id, path: self.path.clone() },
+            ))
+        };
         if let Some(back) = back(word) {
-            return self.newest(back, kinds, None)?.ok_or_else(|| self.not_found(word, kinds));
+            return newest(back, None);
         }
         let part = word.to_lowercase();
         let ids = |condition: &str| -> Result<Vec<(DocumentKind, String)>, StoreError> {
@@ -169,10 +184,7 @@ impl Store {
             found = one.into_iter().collect();
         }
         match found.len() {
-            0 => {
-                let of_target = self.newest(0, kinds, Some(word))?;
-                of_target.ok_or_else(|| self.not_found(word, kinds))
-            }
+            0 => newest(0, Some(word)),
             1 => Ok(found.swap_remove(0)),
             _ => Err(StoreError::Ambiguous {
                 id: part,
@@ -183,18 +195,23 @@ impl Store {
     }
 
     /// The newest document of these kinds after skipping `back` newer ones; only those of `target` if
-    /// given.
+    /// given. `profiles` selects profiles, if no other kind is requested.
     fn newest(
         &self,
         back: usize,
         kinds: &[DocumentKind],
         target: Option<&str>,
+        profiles: &str,
     ) -> Result<Option<(DocumentKind, String)>, StoreError> {
         let mut found: Vec<(i64, DocumentKind, String)> = Vec::new();
         for &kind in kinds {
-            let is_own = if kind == Trial::KIND && kinds.len() > 1 { OF_NO_OTHER } else { "" };
+            let wanted = match kind {
+                DocumentKind::Trial if kinds.len() > 1 => OF_NO_OTHER,
+                DocumentKind::Profile if kinds.len() == 1 => profiles,
+                _ => "",
+            };
             let sql = format!(
-                "SELECT rowid, id FROM {}{is_own} AND (?1 IS NULL OR target = ?1)
+                "SELECT rowid, id FROM {}{wanted} AND (?1 IS NULL OR target = ?1)
                  ORDER BY rowid DESC LIMIT {}",
                 place(kind),
                 back.saturating_add(1)

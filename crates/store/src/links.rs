@@ -6,6 +6,7 @@
 //! information.
 
 use crate::document::write;
+use crate::find::COMPLETE;
 use crate::{Document, Store, StoreError};
 use record::{DeviceFacts, DoneTrial, Experiment, Profile, Trial};
 use rusqlite::{Connection, Transaction, params};
@@ -58,7 +59,7 @@ impl Store {
         })
     }
 
-    /// The profiles of one disk, which must match in model and serial number too, newest first and at most
+    /// The complete profiles of one disk, which must match in model and serial number too, newest first and at most
     /// `most`. Profiles that cannot be read are left out.
     ///
     /// # Errors
@@ -72,8 +73,11 @@ impl Store {
             (&other.disk, &other.model, &other.serial)
                 == (&device.disk, &device.model, &device.serial)
         };
-        let sql = "SELECT id FROM profile WHERE device = ?1 ORDER BY rowid DESC LIMIT ?2";
-        let ids: Vec<String> = self.rows(sql, &[&device.disk, &(most as i64)], |row| row.get(0))?;
+        let sql = format!(
+            "SELECT id FROM profile WHERE device = ?1{COMPLETE} ORDER BY rowid DESC LIMIT ?2"
+        );
+        let ids: Vec<String> =
+            self.rows(&sql, &[&device.disk, &(most as i64)], |row| row.get(0))?;
         let profiles = ids.iter().filter_map(|id| self.document::<Profile>(id).ok());
         Ok(profiles.filter(|profile| profile.target.device.as_ref().is_some_and(same)).collect())
     }

@@ -65,8 +65,8 @@ pub fn fit(device: &ObservedDevice, profile: &Profile, chosen: bool) -> Fit {
     }
 }
 
-/// The best match. Among equal matches a valid profile wins, then one measured while the device was
-/// steady, then the latest. `profiles` are in order of time.
+/// The best match, never a partial profile. Among equal matches a valid profile wins, then one
+/// measured while the device was steady, then the latest. `profiles` are in order of time.
 pub(super) fn best_fit<'a>(
     device: &ObservedDevice,
     profiles: &'a [Arc<FittedProfile>],
@@ -76,7 +76,8 @@ pub(super) fn best_fit<'a>(
         let rank = fit(device, profile, false).rank()?;
         Some((rank, !Finding::none_invalid(&profile.findings), fitted.is_unsteady()))
     };
-    let ranked = profiles.iter().rev().filter_map(|fitted| Some((rank(fitted)?, fitted)));
+    let complete = profiles.iter().rev().filter(|fitted| fitted.profile().partial().is_none());
+    let ranked = complete.filter_map(|fitted| Some((rank(fitted)?, fitted)));
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, fitted)| fitted)
 }
 
@@ -95,16 +96,23 @@ pub(super) fn unused(
         let profile = fitted.profile();
         let id = short_id(&profile.id);
         let is_missing = || (chosen || concerns(device, profile)) && !in_use.contains(&profile.id);
-        let (why, action) = match fit(device, profile, chosen) {
+        let said = |why: &str, action: &str| {
+            format!("Profile {id} of {} {why}; {action}.", profile.target.path)
+        };
+        match fit(device, profile, chosen) {
             Fit::Not(why) if used.is_none() && is_missing() => {
                 let mut action = "run `halfpower check` on this device".to_owned();
                 if matches!(fit(device, profile, true), Fit::Of(..)) {
                     action += &format!(", or use it anyway with `--profile {id}`");
                 }
-                (format!("does not fit this device: {why}"), action)
+                Some(said(&format!("does not fit this device: {why}"), &action))
             }
             // A profile of another drive of the model is no loss.
             Fit::Of(by, _) if by != MatchedBy::Model => {
+                if profile.partial().is_some() {
+                    let action = format!("repeat the check, or use it with `--profile {id}`");
+                    return Some(said("is partial, because its check ended early", &action));
+                }
                 let why = match Finding::first_invalid(&profile.findings) {
                     Some(finding) => {
                         format!("is newer but invalid: {}", finding.claim.trim_end_matches('.'))
@@ -114,11 +122,10 @@ pub(super) fn unused(
                     }
                     None => return None,
                 };
-                (why, "repeat `halfpower check` while the disk is quiet".to_owned())
+                Some(said(&why, "repeat `halfpower check` while the disk is quiet"))
             }
-            _ => return None,
-        };
-        Some(format!("Profile {id} of {} {why}; {action}.", profile.target.path))
+            _ => None,
+        }
     })
 }
 

@@ -176,12 +176,9 @@ pub fn first_date(observation: &Observation) -> Option<String> {
 /// before the first of them (RFC 3339 in UTC). `None` if their time is unknown.
 #[must_use]
 pub fn past_until(observations: &[Observation]) -> Option<String> {
-    let began = |one: &Observation| -> Option<jiff::Timestamp> {
-        first_date(one).or_else(|| one.time.clone())?.parse().ok()
-    };
-    let first = observations.iter().filter_map(began).min()?;
-    let until = first.as_nanosecond() - i128::from(PAST_AGE_MIN_NS);
-    jiff::Timestamp::from_nanosecond(until).ok().map(|time| time.to_string())
+    let first_ns = observations.iter().filter_map(Observation::dated_ns).min()?;
+    let until_ns = first_ns - PAST_AGE_MIN_NS;
+    jiff::Timestamp::from_nanosecond(until_ns.into()).ok().map(|time| time.to_string())
 }
 
 /// Judges each segment alone.

@@ -84,6 +84,7 @@ impl<'a> Subject<'a> {
                     by,
                     doubt,
                     invalid: Finding::first_invalid(&profile.findings)
+                        .or(profile.partial())
                         .map(|finding| finding.claim.clone()),
                     differences: device.facts.as_ref().map_or_else(Vec::new, |now| {
                         model::changed_since(profile, now, observation.kernel.as_deref())

@@ -116,14 +116,20 @@ fn a_named_disk_without_a_profile_is_asked_for_lone_reads_and_with_no_probe_for_
 }
 
 /// Makes an observation look like another recording of the same disk on the same host.
-fn named_alike(mut observation: Observation, id: &str, time: &str) -> Observation {
-    (observation.id, observation.time) = (id.to_owned(), Some(time.to_owned()));
+fn named_alike(mut observation: Observation, id: &str, day: u64) -> Observation {
+    let time = Some(format!("2026-01-{day:02}T00:00:00Z"));
+    (observation.id, observation.time) = (id.to_owned(), time);
     observation.source = "live".to_owned();
     observation.host = Some("db1".to_owned());
     for device in &mut observation.devices {
         (device.name, device.file_hash) = ("sdk".to_owned(), None);
     }
-    observation.intervals.iter_mut().for_each(|it| it.device = "sdk".to_owned());
+    let begin_ns = (1_767_225_600 + (day - 1) * 86_400) * 1_000_000_000;
+    observation.contexts.iter_mut().for_each(|it| it.begin_ns += begin_ns);
+    for interval in &mut observation.intervals {
+        interval.device = "sdk".to_owned();
+        interval.begin_ns += begin_ns;
+    }
     observation
 }
 
@@ -137,8 +143,8 @@ fn a_disk_that_took_a_quarter_of_the_time_in_an_earlier_recording_is_slow_today(
         diagnose(folder.path(), &device, "rate-iops=900", &format!("--db {}", simulated.display()));
         Store::open(&simulated).unwrap().document::<Observation>("last").unwrap()
     };
-    let early = named_alike(observed("1ms"), "0e", "2026-01-01T00:00:00Z");
-    let late = named_alike(observed("4ms"), "1a", "2026-01-08T00:00:00Z");
+    let early = named_alike(observed("1ms"), "0e", 1);
+    let late = named_alike(observed("4ms"), "1a", 8);
     let mut store = Store::open(&kept).unwrap();
     store.add_document(&late).unwrap();
     let said =

@@ -1,7 +1,7 @@
 //! Signals at any time: finished work is saved, and nothing else remains.
 
 use crate::program::{Outcome, Running, found, halfpower, names, program};
-use record::{EndedBy, FindingCode, Profile, Trial};
+use record::{Diagnosis, EndedBy, FindingCode, PredictionDocument, Profile, Trial, short_id};
 use std::path::Path;
 use std::time::Duration;
 use store::{Store, StoreError};
@@ -114,6 +114,51 @@ fn an_interrupt_in_the_middle_of_a_check_keeps_the_finished_trials_and_leaves_no
         let first: usize = profile.cells.iter().map(|cell| cell.trial_ids.len()).sum();
         assert!(first >= 21 && trials.len() >= first, "{first} of {} trials", trials.len());
     }
+}
+
+#[test]
+fn an_interrupted_check_is_shown_but_used_only_by_its_id() {
+    let database = tempfile::tempdir().unwrap();
+    let with = |words: &str| {
+        halfpower(&format!("{words} --db {}", database.path().join("kept.db").display()))
+    };
+    // Its speed never settles, so the check uses its whole budget.
+    let device = "sim:drifting";
+    let interrupt = || {
+        let words = format!("check {device} --budget 24h");
+        let mut running = start(database.path(), &database, &words);
+        running.wait_for("repeats ...");
+        running.signal("INT");
+        running.end().expect(130);
+        let shown: Profile = with("show last --json").expect(0).profile();
+        assert!(shown.partial().is_some(), "{:?}", shown.findings);
+        shown
+    };
+    let predict = |of: &str| with(&format!("predict {of} --bs 4k --iodepth 4 --json"));
+    let used = |ended: &Outcome| {
+        serde_json::from_str::<PredictionDocument>(&ended.stdout).unwrap().profile_id.unwrap()
+    };
+    let partial = interrupt();
+    predict("last").refuses(4, &["no complete profile", "is partial", short_id(&partial.id)]);
+    let complete = with(&format!("check {device} --budget 5s --json")).expect(0).profile();
+    let partial = interrupt();
+    assert_eq!(used(&predict("last").expect(0)), complete.id);
+    let named = predict(&partial.id).expect(0);
+    assert!(used(&named) == partial.id && named.stderr.contains("is partial"), "{named:?}");
+    let page = with(&format!("predict {} --bs 4k --iodepth 4", partial.id)).expect(0).stdout;
+    assert!(page.contains("The profile is partial") && page.contains("[interrupted]"), "{page}");
+    let diagnose = |words: &str| {
+        let words = format!("diagnose {device} --load iodepth=4 --for 10s --json {words}");
+        let mut diagnosis: Diagnosis =
+            serde_json::from_str(&with(&words).expect(0).stdout).unwrap();
+        diagnosis.devices.remove(0)
+    };
+    let found = diagnose("");
+    assert_eq!(found.profile.value().unwrap().profile_id, complete.id);
+    assert!(found.unused_profile.as_ref().unwrap().contains("is partial"), "{found:?}");
+    let found = diagnose(&format!("--profile {}", partial.id));
+    let invalid = found.profile.value().unwrap().invalid.as_ref().unwrap();
+    assert!(invalid.contains("partial"), "{invalid}");
 }
 
 #[test]

@@ -46,6 +46,19 @@ fn a_database_without_a_place_costs_no_result() {
 }
 
 #[test]
+fn a_database_beyond_the_limit_of_file_sizes_costs_no_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = program().get_program().to_owned();
+    let mut command = std::process::Command::new("sh");
+    // 8 KiB, less than an empty database.
+    let line = format!("ulimit -f 16; exec {} \"$@\"", program.to_string_lossy());
+    command.args(["-c", &line, "sh"]);
+    let words = format!("run sim:mm1 --quiet --db {}", folder.path().join("kept.db").display());
+    let ended = run(command, &words).expect(0);
+    assert!(ended.stdout.contains("IOPS") && ended.stderr.contains("not saved: "), "{ended:#?}");
+}
+
+#[test]
 fn the_exit_code_of_a_result_that_is_not_valid_stays_with_a_database_that_takes_nothing() {
     // Too short for any tail percentile.
     let words = "run sim:mm1 --runtime 1ms --json";

@@ -45,8 +45,8 @@ pub use platform::counter_log::counter_log;
 pub use platform::descriptors::allow_descriptors;
 pub use platform::environment::{check_huge_pages, environment, environment_findings};
 pub use platform::program::{
-    ENDING_SIGNALS, available_memory, bind_to_processors, boot_identity, cpu_time_ns, host_name,
-    terminal_columns, usable_processors,
+    ENDING_SIGNALS, REPORTED_SIGNALS, available_memory, bind_to_processors, boot_identity,
+    cpu_time_ns, host_name, terminal_columns, usable_processors,
 };
 pub use platform::{device, device_calls, filesystem, live};
 pub use probe::RealProbe;

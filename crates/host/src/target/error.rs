@@ -65,7 +65,8 @@ pub enum TargetError {
     },
     /// The target is shorter than the area to read or write.
     #[error(
-        "{} has {} bytes, but {} are needed; name a larger target, or use a smaller --size or --bs", quoted(.path), .size.0, .needed.0
+        "{} has {} bytes, but {} are needed; name a larger target, or use a smaller --size, or with `run` a \
+         smaller --bs", quoted(.path), .size.0, .needed.0
     )]
     TooSmall {
         /// The target.

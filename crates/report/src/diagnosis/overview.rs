@@ -4,7 +4,7 @@ use super::{advice, told, verdict_text};
 use crate::number;
 use crate::observation::IDLE_MAX;
 use crate::page::Tone;
-use crate::story::{Action, Block, Cell, Story, Table, confidence, named, prefix};
+use crate::story::{Action, BEFORE_CUTS, Block, Cell, Story, Table, confidence, named, prefix};
 use record::{Activity, DeviceDiagnosis, Episode, Verdict};
 use stats::grouped;
 
@@ -53,24 +53,25 @@ pub(super) fn overview(
     let rows = devices.iter().filter_map(|device| Some((*device, device.shown_episode()?)));
     let rows: Vec<(&DeviceDiagnosis, &Episode)> = rows.collect();
     let table = Table::of(rows.iter().copied(), |t| {
-        t.left("device", |(device, _)| Cell::toned(&device.device, Tone::Strong)).flexible();
-        t.left("verdict", |(_, main)| Cell::toned(verdict(main), told(main.verdict).1));
+        t.devices(|(device, _)| &device.device);
+        t.left("verdict", |(_, main)| Cell::toned(verdict(main), told(main.verdict).1)).flexible();
         t.of("latency_mean_ns", |(_, main)| main.numbers.latency_ns).expendable(1);
         if rows.iter().any(|(_, main)| main.calibrated.is_some()) {
             t.right("expected", |(_, main)| {
                 Cell::or_none(main.calibrated, |split| number::time(split.expected_ns.value))
             })
-            .expendable(2);
+            .expendable(BEFORE_CUTS);
         }
-        t.of("iops", |(_, main)| main.numbers.iops).expendable(3);
+        t.of("iops", |(_, main)| main.numbers.iops).expendable(2);
         t.right("MB/s", |(_, main)| {
             Cell::or_none(main.numbers.bytes_per_s, |rate| number::digits(rate / 1e6))
         })
-        .expendable(5);
+        .expendable(3);
         t.right("QD", |(_, main)| Cell::or_none(main.numbers.concurrency, number::digits))
-            .expendable(6);
+            .expendable(4);
         // Dropped first on a narrow terminal: the actions are listed below for each device with a problem.
-        t.left("do first", |(device, main)| advice::first_in_words(device, main)).expendable(4);
+        t.left("do first", |(device, main)| advice::first_in_words(device, main))
+            .expendable(BEFORE_CUTS + 1);
     });
     if !table.rows.is_empty() {
         story.overview.push(Block::Table(table));

@@ -19,6 +19,15 @@ pub enum Side {
     Bar,
 }
 
+/// Which part of a text a narrow terminal omits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Its end.
+    End,
+    /// Its middle: names that differ often differ at the end.
+    Middle,
+}
+
 /// A column of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Column {
@@ -32,11 +41,15 @@ pub struct Column {
     pub group: String,
     /// Spaces before the column on a terminal.
     pub gap: usize,
-    /// Whether its texts may be truncated on a narrow terminal.
-    pub flexible: bool,
-    /// Order of removal on a narrow terminal: the highest rank goes first; a column of rank 0 stays.
+    /// How its texts may be truncated on a narrow terminal.
+    pub flexible: Option<Cut>,
+    /// Order of removal on a narrow terminal: the highest rank goes first; a column of rank 0 stays. A column
+    /// from rank [`BEFORE_CUTS`] on goes before any text is truncated.
     pub expendable: u8,
 }
+
+/// See [`Column::expendable`].
+pub const BEFORE_CUTS: u8 = 10;
 
 impl Column {
     pub(crate) fn gap(&mut self, gap: usize) -> &mut Self {
@@ -46,7 +59,7 @@ impl Column {
 
     /// Allows truncation on a narrow terminal.
     pub(crate) fn flexible(&mut self) -> &mut Self {
-        self.flexible = true;
+        self.flexible = Some(Cut::End);
         self
     }
 
@@ -83,6 +96,12 @@ impl<R> Columns<'_, R> {
         cell: impl Fn(&R) -> C,
     ) -> &mut Column {
         self.add(Column { title: title.into(), ..Column::default() }, cell)
+    }
+
+    /// Device names, which a narrow terminal truncates in the middle.
+    pub(crate) fn devices(&mut self, name: impl Fn(&R) -> &str) {
+        let device = self.left("device", |row| Cell::toned(name(row), Tone::Strong));
+        device.flexible = Some(Cut::Middle);
     }
 
     pub(crate) fn right<C: Into<Cell>>(

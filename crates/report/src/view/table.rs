@@ -5,8 +5,8 @@
 //! columns first, and rows are never broken. On a terminal, what still does not fit is truncated.
 //! Rejected: plots on a character grid, which show a shape to the nearest character and no values.
 
-use crate::page::{Page, Span, Tone, shortened};
-use crate::story::{Cell, Column, Side, Table};
+use crate::page::{Page, Span, Tone, shortened, shortened_name};
+use crate::story::{BEFORE_CUTS, Cell, Column, Cut, Side, Table};
 
 /// Width of the longest bar in columns; longer bars add no information.
 const LONGEST_BAR: usize = 34;
@@ -56,14 +56,14 @@ fn widths(table: &Table, page_width: usize, whole_rows: bool) -> Vec<Option<usiz
     let least = least_widths(table);
     let mut widths = least.clone();
     while total(columns, &widths) > page_width {
-        let wide = columns.iter().zip(&mut widths).filter(|(column, _)| column.flexible);
+        let present = columns.iter().zip(&widths).filter(|(_, width)| width.is_some());
+        let rank = present.map(|(column, _)| column.expendable).max().unwrap_or(0);
+        let wide = columns.iter().zip(&mut widths).filter(|(column, _)| column.flexible.is_some());
         let widest = wide.filter_map(|(_, width)| width.as_mut()).max();
-        if let Some(width) = widest.filter(|width| **width > SHORTEST_TEXT) {
+        if let Some(width) = widest.filter(|it| **it > SHORTEST_TEXT && rank < BEFORE_CUTS) {
             *width -= 1;
             continue;
         }
-        let present = columns.iter().zip(&widths).filter(|(_, width)| width.is_some());
-        let rank = present.map(|(column, _)| column.expendable).max().unwrap_or(0);
         if rank == 0 {
             break;
         }
@@ -98,8 +98,12 @@ fn line(table: &Table, cells: &[Cell], widths: &[Option<usize>]) -> Vec<Span> {
         let Some(width) = *width else { continue };
         let pad = |used: usize| Span::plain(" ".repeat(width.saturating_sub(used)));
         spans.push(Span::plain(" ".repeat(column.gap)));
-        let cut = shortened(&crate::escape(&cell.text), width);
-        let text = Span::new(if column.flexible { &cut } else { &cell.text }, cell.tone);
+        let text = match column.flexible {
+            None => cell.text.clone(),
+            Some(Cut::End) => shortened(&crate::escape(&cell.text), width),
+            Some(Cut::Middle) => shortened_name(&crate::escape(&cell.text), width),
+        };
+        let text = Span::new(text, cell.tone);
         match (cell.bar, column.side) {
             (Some(share), _) => {
                 let marks = table.rows.iter().filter_map(|row| row.get(index));

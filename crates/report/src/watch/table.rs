@@ -7,7 +7,7 @@
 
 use super::{SortBy, WatchRow, WatchView, style, watch_order, words};
 use crate::number;
-use crate::page::{Tone, shortened};
+use crate::page::{Tone, shortened, shortened_name};
 use Entry::{Known, Rate, Text, Toned, TonedText};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Rect};
@@ -107,7 +107,7 @@ pub(super) const MEANINGS: [(&str, &str); 11] = [
 ];
 
 const COLUMNS: [Column; 21] = [
-    column("device", 8, 0, Text(|row, _| row.device.name.clone())).by(SortBy::Name),
+    column("device", 8, 0, Text(name)).by(SortBy::Name),
     column("read/s", 7, 2, Known(|row| row.figure(|i| i.read.per_s).map(number::count)))
         .by(SortBy::Reads),
     column("write/s", 8, 3, Known(|row| row.figure(|i| i.write.per_s).map(number::count)))
@@ -143,6 +143,10 @@ impl Column {
         self.sort = Some(sort);
         self
     }
+}
+
+fn name(row: &WatchRow, width: usize) -> String {
+    shortened_name(&crate::escape(&row.device.name), width)
 }
 
 /// The latency, marked if it exceeds the interval that the profile expects for this load. It is red

@@ -2,7 +2,7 @@
 
 use crate::{observation, profile, simulated_trial, trial};
 use halfpower_store::{Store, StoreError};
-use record::{DocumentKind, Profile, Trial};
+use record::{DocumentKind, Finding, FindingCode, ObservedDevice, Profile, SavedDocument, Trial};
 use tempfile::tempdir;
 
 #[test]
@@ -44,6 +44,51 @@ fn the_list_of_profiles_is_in_the_order_of_saving_and_has_their_targets() {
     let other = record::DeviceFacts { model: None, ..disk };
     assert_eq!(store.profiles_of(&other, 5).unwrap(), []);
     assert_eq!(rows[0].time.as_deref(), Some("2026-01-02T03:04:05Z"));
+}
+
+#[test]
+fn a_partial_profile_is_found_only_by_its_id() {
+    let folder = tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("x.db")).unwrap();
+    let partial = |id: &str| Profile {
+        findings: vec![Finding::warning(FindingCode::Interrupted, "It ended early.", "")],
+        ..profile(id)
+    };
+    store.add_profile(&partial("a0"), &[]).unwrap();
+    let only = store.document::<Profile>("last").unwrap_err();
+    assert!(matches!(only, StoreError::Partial { .. }), "{only}");
+    assert!(only.to_string().contains("a0, the newest, is partial"), "{only}");
+    store.add_profile(&profile("b0"), &[]).unwrap();
+    store.add_profile(&partial("c0"), &[]).unwrap();
+    for word in ["last", "/mnt/data"] {
+        assert_eq!(store.document::<Profile>(word).unwrap().id, "b0");
+    }
+    assert!(matches!(store.document::<Profile>("last~1"), Err(StoreError::NotFound { .. })));
+    let disk = profile("b0").target.device.unwrap();
+    let ids: Vec<String> =
+        store.profiles_of(&disk, 1).unwrap().into_iter().map(|profile| profile.id).collect();
+    assert_eq!(ids, ["b0"]);
+    assert_eq!(store.document::<Profile>("c0").unwrap().id, "c0");
+    let newest = store.find("last", &DocumentKind::ALL).unwrap();
+    assert!(matches!(newest, SavedDocument::Profile(one, _) if one.id == "c0"));
+}
+
+#[test]
+fn recordings_are_placed_by_their_own_time_and_not_by_that_of_their_import() {
+    let folder = tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("x.db")).unwrap();
+    for (id, time) in [("a0", Some("03")), ("b0", Some("01")), ("c0", None), ("d0", Some("02"))] {
+        let mut one = observation(id);
+        one.time = time.map(|day| format!("2026-01-{day}T00:00:00Z"));
+        one.devices = vec![ObservedDevice { name: "sda".to_owned(), ..ObservedDevice::default() }];
+        store.add_document(&one).unwrap();
+    }
+    let before = |time: &str, most: usize| -> Vec<String> {
+        let found = store.recordings_of(|device| device.name == "sda", time, (most, 1 << 20));
+        found.unwrap().into_iter().map(|one| one.id).collect()
+    };
+    assert_eq!(before("2026-01-04T00:00:00Z", 9), ["a0", "d0", "b0"]);
+    assert_eq!(before("2026-01-02T12:00:00Z", 1), ["d0"]);
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn io_uring(outcome: Result<(), EngineError>) -> Capability {
 fn locked_memory() -> Capability {
     let limit = getrlimit(Resource::Memlock).current;
     let enough = limit.is_none_or(|bytes| bytes >= MEMLOCK_WANTED_BYTES) || geteuid().is_root();
-    let detail = limit.map_or("unlimited".to_owned(), format_bytes);
+    let detail =
+        limit.map_or("unlimited".to_owned(), |it| format!("limited to {}", format_bytes(it)));
     let remedy = "at large queue depths, buffers cannot be registered, which costs some CPU time: raise \
          'ulimit -l'";
     Capability::of("locked memory", enough, detail, remedy)
@@ -159,8 +160,8 @@ fn governor(roots: &Roots) -> Capability {
 /// `refusal` is the reason if instructions cannot be counted.
 fn perf_events(roots: &Roots, refusal: Option<&str>) -> Capability {
     let level = paranoid_level(roots).unwrap_or_else(|| "missing".to_owned());
-    let said = refusal.unwrap_or("instructions are counted");
-    let detail = format!("{said}; kernel.perf_event_paranoid is {level}");
+    let allowed = format!("instructions are counted; kernel.perf_event_paranoid is {level}");
+    let detail = refusal.map_or(allowed, str::to_owned);
     let remedy = "instructions per request are unknown; CPU time is measured without them";
     Capability::of("perf events", refusal.is_none(), detail, remedy)
 }

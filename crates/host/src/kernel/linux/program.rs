@@ -11,6 +11,10 @@ use std::io::Result;
 /// Signals that ask a program to end: SIGHUP, SIGINT and SIGTERM.
 pub const ENDING_SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
+/// Signals that would kill the program for an error that the failed call reports: SIGXFSZ, for a file beyond
+/// `ulimit -f`.
+pub const REPORTED_SIGNALS: [i32; 1] = [libc::SIGXFSZ];
+
 /// The machine's host name; empty if it has none.
 #[must_use]
 pub fn host_name() -> String {

@@ -10,6 +10,9 @@ use std::io::{Error, Result};
 /// Signals that ask a program to end, as the C library numbers them: SIGINT (Ctrl-C) and SIGTERM.
 pub const ENDING_SIGNALS: [i32; 2] = [2, 15];
 
+/// Signals that would kill the program for an error that the failed call reports.
+pub const REPORTED_SIGNALS: [i32; 0] = [];
+
 /// CPU time of this program so far, in ns; resolution: one timer tick.
 #[must_use]
 pub fn cpu_time_ns() -> u64 {

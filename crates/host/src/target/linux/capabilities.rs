@@ -22,6 +22,11 @@ pub fn capabilities(dir: &Path) -> Vec<Capability> {
         Capability::of(name, outcome.is_ok(), detail, remedy)
     };
     let plain = make(OFlags::empty());
+    if let Err(cause @ (Errno::ACCESS | Errno::ROFS)) = plain {
+        let detail = format!("{dir:?}: {cause}");
+        let remedy = "name a directory in which you can create files";
+        return vec![Capability::of("test files", false, detail, remedy)];
+    }
     let remedy = "the test file is created and unlinked at once instead, which needs write \
                   permission";
     let nameless = made("O_TMPFILE", &plain, remedy);

@@ -5,8 +5,8 @@ use crate::report::LOG;
 use crate::report::common::{fast_profile, target};
 use crate::report::tables::printed;
 use record::{Experiment, Target};
-use report::Column;
 use report::{self, Block, Cell, Section, Side, Story, Style, Table, Tone, escape};
+use report::{Column, Cut};
 use std::collections::BTreeMap;
 
 /// The lines of a paragraph on a page of this width.
@@ -44,11 +44,13 @@ fn words_are_kept_whole_and_only_longer_ones_are_cut() {
 #[test]
 fn letters_of_two_columns_are_counted_as_two() {
     assert_eq!(paragraph(&"磁".repeat(30), 60), ["磁".repeat(29), "磁".to_owned()]);
-    let flexible = Column { flexible: true, ..Column::default() };
+    let flexible = Column { flexible: Some(Cut::End), ..Column::default() };
     let text = printed(vec![flexible], &[&[&"磁".repeat(50)]]);
     assert!(text == "磁".repeat(39) + "…\n", "{text}");
-    let text =
-        printed(vec![Column { flexible: true, ..Column::default() }], &[&[&"磁".repeat(40)]]);
+    let text = printed(
+        vec![Column { flexible: Some(Cut::End), ..Column::default() }],
+        &[&[&"磁".repeat(40)]],
+    );
     assert!(text == "磁".repeat(40) + "\n", "{text}");
 }
 
