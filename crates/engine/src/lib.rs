@@ -319,7 +319,7 @@ pub struct ProbeSample {
 }
 
 /// What a probe knows besides its samples.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ProbeFacts {
     /// Whether the kernel measures the split of CPU time or samples it.
     pub cpu_split: record::CpuSplit,
