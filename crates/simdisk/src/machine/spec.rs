@@ -41,7 +41,6 @@ const FILE_STATES: &[(&str, FileState)] = &[
     ("extend", FileState::Extend),
     ("last-first", FileState::LastFirst),
 ];
-
 const NETWORKS: &[(&str, Option<NetworkSpec>)] =
     &[("gigabit", Some(NetworkSpec::GIGABIT)), ("none", None)];
 
