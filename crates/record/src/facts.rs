@@ -204,7 +204,9 @@ impl Extents {
 }
 
 /// What a control group limits: bytes or requests, in one direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum LimitedIo {
     /// Bytes read per second.

@@ -18,7 +18,9 @@ pub enum Severity {
 }
 
 /// How certain a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
     /// Follows from a count or from what the kernel reports.
@@ -32,7 +34,9 @@ pub enum Confidence {
 }
 
 /// What kind of conclusion a finding is. The text form in JSON is the snake-case name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingCode {
     /// Requests failed.

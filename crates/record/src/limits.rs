@@ -48,7 +48,9 @@ pub struct LimitsRun {
 }
 
 /// Kind of a component on the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ComponentKind {
     /// The processors, in their work for I/O requests.

@@ -94,7 +94,9 @@ pub struct ObservedPath {
 }
 
 /// A layer on the path from a program to a medium, from the top.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum LayerKind {
     /// Programs, and the limits of their control groups.

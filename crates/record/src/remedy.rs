@@ -54,7 +54,9 @@ pub struct Note {
 }
 
 /// What can be done: the seven strategies of Friedman's table 6, and more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// Table 6: faster disks.
