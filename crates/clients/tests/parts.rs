@@ -15,7 +15,7 @@ fn below(random: &mut SplitMix64, limit: u64) -> u64 {
 fn part(random: &mut SplitMix64, all: &mut Histogram, begin: u64) -> PartTotals {
     let window = Window { begin: Nanos(begin), end: Nanos(begin + 1_000_000_000) };
     let mut totals = JobTotals::default();
-    let mut histogram = Histogram::new();
+    let mut histogram = Histogram::default();
     let mut slice = Slice::default();
     for _ in 0..below(random, 500) {
         // From tens of nanoseconds to seconds.
@@ -39,7 +39,7 @@ fn part(random: &mut SplitMix64, all: &mut Histogram, begin: u64) -> PartTotals 
 fn histograms_of_parts_add_up_to_the_histogram_of_all_requests_however_they_travelled() {
     for seed in 0..SEEDS {
         let mut random = SplitMix64::new(seed);
-        let mut all = Histogram::new();
+        let mut all = Histogram::default();
         let parts: Vec<PartTotals> = (0..1 + below(&mut random, 6))
             .map(|rank| part(&mut random, &mut all, rank * 7_777_777))
             .collect();

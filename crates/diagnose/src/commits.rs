@@ -37,7 +37,7 @@ pub fn commit_verdicts(commits: &Commits, reruns: &Reruns) -> Vec<CommitVerdict>
 
 /// The measured value, with the interval for another run.
 fn measured(commits: &Commits, need: CommitNeed, reruns: &Reruns) -> Measured<Estimate> {
-    let alone = LogKind::BOTH.into_iter().rev().find_map(|log| commits.point(log, 1));
+    let alone = LogKind::ALL.into_iter().rev().find_map(|log| commits.point(log, 1));
     let Some(point) = alone else {
         return Measured::not("no trial with a single committer is valid");
     };

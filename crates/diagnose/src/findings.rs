@@ -71,7 +71,7 @@ fn areas_differ(profile: &Profile) -> Option<Finding> {
     (ratio > AREA_RATIO).then(|| {
         let load = format!(
             "{} {}{}",
-            spread.locality.word(),
+            spread.locality.name(),
             spread.op.plural(),
             if spread.alone { ", one at a time," } else { "" }
         );

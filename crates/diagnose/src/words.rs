@@ -46,7 +46,7 @@ pub(crate) fn capitalized(op: OpKind) -> &'static str {
 
 /// `riops=200 and wiops=200`.
 pub(crate) fn limit_values(limits: &[CgroupLimit]) -> String {
-    let text = |limit: &CgroupLimit| format!("{}={}", limit.limited.key(), limit.limit_per_s);
+    let text = |limit: &CgroupLimit| format!("{}={}", limit.limited.name(), limit.limit_per_s);
     limits.iter().map(text).collect::<Vec<_>>().join(" and ")
 }
 

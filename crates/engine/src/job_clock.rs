@@ -113,14 +113,9 @@ pub struct JobClock {
 impl JobClock {
     /// Calibrates the clock, which takes about 20 ms of sleep.
     #[must_use]
-    pub fn new() -> Self {
-        Self {
-            counter: if invariant() && platform::counter_is_the_kernels() {
-                calibrate()
-            } else {
-                None
-            },
-        }
+    pub fn calibrated() -> Self {
+        let usable = invariant() && platform::counter_is_the_kernels();
+        Self { counter: usable.then(calibrate).flatten() }
     }
 
     /// Takes another pair. If both clocks still agree, the line continues from there with a longer base. If
@@ -149,12 +144,6 @@ impl JobClock {
     #[must_use]
     pub fn name(&self) -> &'static str {
         if self.counter.is_some() { counter::NAME } else { platform::CLOCK_NAME }
-    }
-}
-
-impl Default for JobClock {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -204,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_left_the_kernels_clock_is_not_used_any_more() {
-        let mut clock = JobClock::new();
+        let mut clock = JobClock::calibrated();
         let Some(scale) = clock.counter else { return };
         assert!(clock.recheck().abs() < 5_000.0 && clock.name() == counter::NAME, "{clock:?}");
         // A counter that has run 1 % too fast since an anchor a second ago.

@@ -93,7 +93,7 @@ pub struct Completion {
 }
 
 /// Parameters for opening an engine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Setup {
     /// Open files that outlive the engine: the target, or the files of a stripe or an array in order.
     pub files: Vec<RawFile>,
@@ -137,26 +137,7 @@ impl Setup {
     /// A setup for a job that only reads, without options.
     #[must_use]
     pub fn reading(files: Vec<RawFile>, depth: u32, max_bytes: u32) -> Self {
-        Self {
-            files,
-            stripe_bytes: None,
-            array: None,
-            rebuilds: false,
-            work_bytes: 0,
-            depth,
-            max_bytes,
-            reads: true,
-            writes: false,
-            instead: None,
-            flushes: None,
-            data_seed: 0,
-            data: Data::Random,
-            compressible_percent: 0,
-            tags: tag::Tags::default(),
-            polled: false,
-            sqpoll: false,
-            huge_pages: false,
-        }
+        Self { files, depth, max_bytes, reads: true, ..Self::default() }
     }
 }
 
@@ -338,7 +319,7 @@ pub struct ProbeSample {
 }
 
 /// What a probe knows besides its samples.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ProbeFacts {
     /// Whether the kernel measures the split of CPU time or samples it.
     pub cpu_split: record::CpuSplit,

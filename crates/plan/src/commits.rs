@@ -55,7 +55,7 @@ impl CommitsPlan {
         let unit = visit(committers);
         let area = settings.area;
         let mut visits = Visits::new(settings, u64::MAX - 3);
-        for log in LogKind::BOTH {
+        for log in LogKind::ALL {
             for &number in *committers {
                 if let Some(workload) = workload(log, number, area, flush) {
                     visits.add(workload, log);

@@ -1,6 +1,5 @@
 //! Causes of slowness, in the disk or outside it.
 
-use crate::schema::word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -110,11 +109,5 @@ impl CauseCode {
             .iter()
             .filter_map(|it| Some((text(&it["const"])?, text(&it["description"])?)))
             .collect()
-    }
-
-    /// The name as in JSON.
-    #[must_use]
-    pub fn name(self) -> String {
-        word(self)
     }
 }

@@ -15,16 +15,7 @@ pub enum TargetSharing {
     Own,
 }
 
-impl TargetSharing {
-    /// The name as in JSON and on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Shared => "shared",
-            Self::Own => "own",
-        }
-    }
-}
+crate::words! { TargetSharing: Shared = "shared", Own = "own" }
 
 /// The client machines of a load, and how well they ran together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -18,19 +18,7 @@ pub enum LogKind {
     NewBlocks,
 }
 
-impl LogKind {
-    /// Both of them.
-    pub const BOTH: [Self; 2] = [Self::Overwritten, Self::NewBlocks];
-
-    /// The words in print.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Overwritten => "log overwritten",
-            Self::NewBlocks => "new blocks",
-        }
-    }
-}
+crate::words! { LogKind: Overwritten = "log overwritten", NewBlocks = "new blocks" }
 
 /// Measured commit performance of a number of committers. Each one writes, flushes and continues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

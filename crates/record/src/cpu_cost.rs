@@ -5,10 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Whether the kernel measures or samples the split of CPU time into user and system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuSplit {
     /// The total is exact; its parts are samples at the timer tick.
+    #[default]
     Sampled,
     /// Both are measured at each kernel entry.
     Exact,

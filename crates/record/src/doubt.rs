@@ -1,6 +1,5 @@
 //! Why another verdict stays possible: the code of an alternative.
 
-use crate::schema::word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -145,12 +144,4 @@ pub enum Doubt {
     SideUnknown,
     /// A reason that is not listed.
     Unlisted,
-}
-
-impl Doubt {
-    /// The name as in JSON.
-    #[must_use]
-    pub fn name(self) -> String {
-        word(self)
-    }
 }

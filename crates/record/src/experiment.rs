@@ -97,17 +97,11 @@ pub enum EffectMeasure {
     Flushed,
 }
 
-impl EffectMeasure {
-    /// The word that a design uses.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::Latency => "latency",
-            Self::Cpu => "cpu",
-            Self::Flushed => "flushed",
-        }
-    }
+crate::words! { EffectMeasure:
+    Throughput = "throughput",
+    Latency = "latency",
+    Cpu = "cpu",
+    Flushed = "flushed",
 }
 
 /// Effect of one level of an axis compared with another, with all other levels equal.

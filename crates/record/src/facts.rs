@@ -219,10 +219,9 @@ pub enum LimitedIo {
     Wiops,
 }
 
-impl LimitedIo {
-    /// All four.
-    pub const ALL: [Self; 4] = [Self::Rbps, Self::Wbps, Self::Riops, Self::Wiops];
+crate::words! { LimitedIo: Rbps = "rbps", Wbps = "wbps", Riops = "riops", Wiops = "wiops" }
 
+impl LimitedIo {
     /// The limit on a direction, in bytes or in requests.
     #[must_use]
     pub fn of(op: OpKind, bytes: bool) -> Self {
@@ -237,18 +236,7 @@ impl LimitedIo {
     /// The limit for a key in `io.max`; `None` for any other key.
     #[must_use]
     pub fn from_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|limited| limited.key() == key)
-    }
-
-    /// Its key in `io.max`.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Rbps => "rbps",
-            Self::Wbps => "wbps",
-            Self::Riops => "riops",
-            Self::Wiops => "wiops",
-        }
+        Self::ALL.into_iter().find(|limited| limited.name() == key)
     }
 
     /// The direction.

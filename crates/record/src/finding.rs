@@ -195,14 +195,6 @@ pub enum FindingCode {
     ClientsDiffer,
 }
 
-impl FindingCode {
-    /// The name as in JSON.
-    #[must_use]
-    pub fn name(self) -> String {
-        crate::schema::word(self)
-    }
-}
-
 /// One number that supports a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {

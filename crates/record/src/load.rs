@@ -22,17 +22,7 @@ pub enum Locality {
     Hit,
 }
 
-impl Locality {
-    /// The word in a sentence: "random", "sequential", "cached".
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-            Self::Hit => "cached",
-        }
-    }
-}
+crate::words! { Locality: Sequential = "sequential", Random = "random", Hit = "cached" }
 
 /// Requests of one kind within a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -15,18 +15,11 @@ pub enum OpKind {
     Write,
 }
 
+crate::words! { OpKind: Read = "read", Write = "write" }
+
 impl OpKind {
     /// Reads first.
-    pub const BOTH: [Self; 2] = [Self::Read, Self::Write];
-
-    /// The word in print.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
+    pub const BOTH: [Self; 2] = Self::ALL;
 
     /// The plural.
     #[must_use]

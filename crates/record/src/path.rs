@@ -7,7 +7,6 @@
 //! cause. Rejected: the
 //! sentences of [`DeviceFacts::layers`](crate::DeviceFacts), from which no conclusion can be computed.
 
-use crate::schema::word;
 use crate::{ArrayState, Bytes, FilesystemFacts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,14 +117,6 @@ pub enum LayerKind {
     Device,
     /// What the kernel cannot see: a hypervisor, a network, the inside of a drive.
     Below,
-}
-
-impl LayerKind {
-    /// The name as in JSON.
-    #[must_use]
-    pub fn name(self) -> String {
-        word(self)
-    }
 }
 
 /// A layer and its state.

@@ -1,6 +1,5 @@
 //! Notes and advice of a diagnosis.
 
-use crate::schema::word;
 use crate::{CauseCode, Change, Estimate, Evidence, Measured, Mix, Offered};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,14 +40,6 @@ pub enum NoteCode {
     ReadsAlone,
     /// A fact of the system is unusual, but harmless here as far as the numbers show.
     HarmlessFact,
-}
-
-impl NoteCode {
-    /// The name as in JSON.
-    #[must_use]
-    pub fn name(self) -> String {
-        word(self)
-    }
 }
 
 /// A note on an observation.
@@ -110,14 +101,6 @@ pub enum Strategy {
     Restore,
     /// What a system check found, corrected.
     PutRight,
-}
-
-impl Strategy {
-    /// The name as in JSON.
-    #[must_use]
-    pub fn name(self) -> String {
-        word(self)
-    }
 }
 
 /// What a strategy changes, as predicted.

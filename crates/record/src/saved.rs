@@ -60,13 +60,16 @@ crate::words! { DocumentKind:
 }
 
 /// A saved document with the trials that belong to it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum SavedDocument {
     /// A trial.
     Trial(Box<Trial>),
     /// A profile and its trials, as far as they are available.
+    #[serde(serialize_with = "document_alone")]
     Profile(Box<Profile>, Vec<Trial>),
     /// An experiment and the trials of [`Experiment::done`], as far as they are available.
+    #[serde(serialize_with = "document_alone")]
     Experiment(Box<Experiment>, Vec<Trial>),
     /// Counters over time.
     Observation(Box<Observation>),
@@ -96,28 +99,13 @@ pub enum SavedDocument {
     Shared(Box<SharedDiagnosis>),
 }
 
-/// The document itself, without the trials that belong to it.
-impl Serialize for SavedDocument {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Trial(document) => document.serialize(serializer),
-            Self::Profile(document, _) => document.serialize(serializer),
-            Self::Experiment(document, _) => document.serialize(serializer),
-            Self::Observation(document) => document.serialize(serializer),
-            Self::Limits(document) => document.serialize(serializer),
-            Self::Zones(document) => document.serialize(serializer),
-            Self::Comparison(document) => document.serialize(serializer),
-            Self::Diagnosis(document) => document.serialize(serializer),
-            Self::WhatIf(document) => document.serialize(serializer),
-            Self::Prediction(document) => document.serialize(serializer),
-            Self::Validation(document) => document.serialize(serializer),
-            Self::CostFit(document) => document.serialize(serializer),
-            Self::Settings(document) => document.serialize(serializer),
-            Self::Requests(document) => document.serialize(serializer),
-            Self::Fleet(document) => document.serialize(serializer),
-            Self::Shared(document) => document.serialize(serializer),
-        }
-    }
+/// Writes the document itself, without the trials that belong to it.
+fn document_alone<D: Serialize, S: Serializer>(
+    document: &D,
+    _trials: &[Trial],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    document.serialize(serializer)
 }
 
 /// An entry in the list of saved documents.

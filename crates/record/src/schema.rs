@@ -1,7 +1,7 @@
 //! Names in JSON, and JSON Schemas. Schemas are generated from the types and committed under `docs/schema/`.
 
+use crate::{CauseCode, Doubt, FindingCode, LayerKind, NoteCode, Strategy, Verdict};
 use schemars::{JsonSchema, schema_for};
-use serde::Serialize;
 use serde_json::Value;
 
 /// The schema of a document type, with its `schema` field fixed to `name`.
@@ -13,10 +13,19 @@ pub fn document_schema<T: JsonSchema>(name: &str) -> Value {
     schema
 }
 
-/// The text form of an enum in JSON.
-pub(crate) fn word<T: Serialize>(value: T) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(word)) => word,
-        _ => String::new(),
-    }
+macro_rules! names_in_json {
+    ($($kind:ty),+) => {
+        $(impl $kind {
+            /// The name as in JSON.
+            #[must_use]
+            pub fn name(self) -> String {
+                match serde_json::to_value(self) {
+                    Ok(Value::String(word)) => word,
+                    _ => String::new(),
+                }
+            }
+        })+
+    };
 }
+
+names_in_json!(CauseCode, Doubt, FindingCode, LayerKind, NoteCode, Strategy, Verdict);

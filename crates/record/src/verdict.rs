@@ -1,6 +1,5 @@
 //! The verdicts on a device.
 
-use crate::schema::word;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,12 +26,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The name as in JSON.
-    #[must_use]
-    pub fn name(self) -> String {
-        word(self)
-    }
-
     /// Whether requests take longer than expected, overloaded or not.
     #[must_use]
     pub fn is_slow(self) -> bool {

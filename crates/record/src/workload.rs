@@ -27,10 +27,11 @@ pub enum Arrival {
 }
 
 /// The content of writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Data {
     /// New random bytes each time: no layer below can compress or deduplicate them.
+    #[default]
     Random,
     /// Random bytes followed by zeros, in each 4 KiB block ([`Workload::compressible_percent`]).
     Compressible,

@@ -103,18 +103,9 @@ pub enum CacheMode {
     None,
 }
 
-impl CacheMode {
-    /// The word of `--cache`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Fs => "fs",
-            Self::Device => "device",
-            Self::None => "none",
-        }
-    }
+crate::words! { CacheMode: All = "all", Fs = "fs", Device = "device", None = "none" }
 
+impl CacheMode {
     /// SQLIO's letter.
     #[must_use]
     pub fn letter(self) -> char {
@@ -224,16 +215,10 @@ pub enum FlushKind {
     SyncFileRange,
 }
 
-impl FlushKind {
-    /// The word of its flag.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fsync => "fsync",
-            Self::Fdatasync => "fdatasync",
-            Self::SyncFileRange => "sync-file-range",
-        }
-    }
+crate::words! { FlushKind:
+    Fsync = "fsync",
+    Fdatasync = "fdatasync",
+    SyncFileRange = "sync-file-range",
 }
 
 /// Flushes of a job, as a program that commits issues them. After `every` writes, the job submits nothing,
@@ -258,17 +243,7 @@ pub enum IoClass {
     Idle,
 }
 
-impl IoClass {
-    /// The word of `--io-priority`, as ionice abbreviates it.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Realtime => "rt",
-            Self::BestEffort => "be",
-            Self::Idle => "idle",
-        }
-    }
-}
+crate::words! { IoClass: Realtime = "rt", BestEffort = "be", Idle = "idle" }
 
 /// I/O class and level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

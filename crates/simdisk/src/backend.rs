@@ -102,7 +102,7 @@ impl SimBackend {
             for job in 0..workload.numjobs {
                 let number = workers.len() as u32;
                 let engine = wrap(number, SimEngine::new(&self.host, number));
-                let counted = Arc::new(JobCounters::new());
+                let counted = Arc::new(JobCounters::default());
                 counters.push(Arc::clone(&counted));
                 let it = (workload, seed, job);
                 workers.push(Some(sim_worker(&self.host, engine, it, &control, counted)));

@@ -65,7 +65,8 @@ pub const FAMILIES: &[Family] = &[
         kinds: queue_spec::KINDS,
         keys: || keys::keys(queue_spec::KEYS),
         begin: |_| {
-            SimKind::Queue(keys::with_defaults(queue_spec::KEYS, &keys::keys(queue_spec::KEYS)))
+            let keys = keys::keys(queue_spec::KEYS);
+            SimKind::Queue(keys::with_defaults(queue_spec::KEYS, &keys, QueueSpec::default()))
         },
     },
     Family {
@@ -74,8 +75,8 @@ pub const FAMILIES: &[Family] = &[
         kinds: flash::KINDS,
         keys: flash::keys_with_defaults,
         begin: |_| {
-            let defaults = flash::keys_with_defaults();
-            SimKind::Flash(Box::new(keys::with_defaults(flash::KEYS, &defaults)))
+            let (keys, spec) = (flash::keys_with_defaults(), FlashSpec::default());
+            SimKind::Flash(Box::new(keys::with_defaults(flash::KEYS, &keys, spec)))
         },
     },
     Family {

@@ -112,9 +112,9 @@ pub(crate) fn set<S>(
     }
 }
 
-pub(crate) fn with_defaults<S: Default>(table: &[Setting<S>], keys: &[Key]) -> S {
-    let mut spec = S::default();
-    for key in keys {
+/// Sets each of these keys to its default, unless devices have different defaults.
+pub(crate) fn with_defaults<S>(table: &[Setting<S>], keys: &[Key], mut spec: S) -> S {
+    for key in keys.iter().filter(|key| key.default != BY_KIND) {
         let outcome = set(table, &mut spec, key.name, &key.default);
         debug_assert_eq!(outcome, Ok(true), "the default of {}", key.name);
     }

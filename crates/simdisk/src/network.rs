@@ -13,7 +13,6 @@
 use crate::device::{HOST_CPU, component};
 use crate::event_queue::EventQueue;
 use crate::files::CallCost;
-use crate::keys::choice;
 use crate::server::{Processors, Server};
 use engine::ComponentSample;
 use record::{Nanos, OpKind};
@@ -46,32 +45,19 @@ pub struct NetworkSpec {
     pub client_processors: u32,
 }
 
-const KNOWN: &[(&str, NetworkSpec)] = &[
-    // Gigabit Ethernet between two machines of 2 x 733 MHz (Chung, section 9). A mapped drive costs 563 us
-    // on a machine that is client and server, of which 51 us are for the file. The fixed costs divide the
-    // rest in the ratio of the processor shares of 2 KB reads: 32.2 % at the client, 28 % at the server. At
-    // 128 KB and 37.5 MB/s, 23.4 % and 14 % of two processors are used; the marginal costs are what remains
-    // of that after the fixed costs (and, at the server, after the file's).
-    (
-        "gigabit",
-        NetworkSpec {
-            rate_bytes_per_s: 125_000_000,
-            hop_ns: 20_000,
-            client: CallCost { fixed_ns: 301_000, per_kib_ns: 10_400 },
-            server: CallCost { fixed_ns: 211_000, per_kib_ns: 5_000 },
-            client_processors: 2,
-        },
-    ),
-];
-
 impl NetworkSpec {
-    /// The network with this name.
-    ///
-    /// # Errors
-    /// The known names.
-    pub fn named(name: &str) -> Result<Self, String> {
-        choice(name, KNOWN)
-    }
+    /// Gigabit Ethernet between two machines of 2 x 733 MHz (Chung, section 9). A mapped drive costs 563 us
+    /// on a machine that is client and server, of which 51 us are for the file. The fixed costs divide the
+    /// rest in the ratio of the processor shares of 2 KB reads: 32.2 % at the client, 28 % at the server. At
+    /// 128 KB and 37.5 MB/s, 23.4 % and 14 % of two processors are used; the marginal costs are what remains
+    /// of that after the fixed costs (and, at the server, after the file's).
+    pub const GIGABIT: Self = Self {
+        rate_bytes_per_s: 125_000_000,
+        hop_ns: 20_000,
+        client: CallCost { fixed_ns: 301_000, per_kib_ns: 10_400 },
+        server: CallCost { fixed_ns: 211_000, per_kib_ns: 5_000 },
+        client_processors: 2,
+    };
 }
 
 /// The end that a message has reached.

@@ -17,17 +17,11 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self::new()
+        Self { counts: Box::new([0; BUCKETS]) }
     }
 }
 
 impl Histogram {
-    /// An empty histogram.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { counts: Box::new([0; BUCKETS]) }
-    }
-
     /// Counts one time in nanoseconds. Any value is valid.
     #[inline]
     pub fn record(&mut self, nanos: u64) {
@@ -54,7 +48,7 @@ impl Histogram {
 impl From<&HistogramSnapshot> for Histogram {
     /// The live form of a saved histogram. Buckets beyond the scheme count as the last one.
     fn from(snapshot: &HistogramSnapshot) -> Self {
-        let mut histogram = Self::new();
+        let mut histogram = Self::default();
         for &(index, count) in &snapshot.buckets {
             histogram.counts[(index as usize).min(BUCKETS - 1)] += count;
         }

@@ -40,28 +40,12 @@ pub struct Identity {
     pub beside: Vec<Vec<Target>>,
 }
 
-/// Runs a workload and writes its document, findings included.
+/// Runs a workload and writes its document, findings included; also returns the measurement. The backend runs
+/// `asked` with its seed. If that is part of a larger run, `workload` is the load of all parts together.
 ///
 /// # Errors
 /// If nothing could be measured.
 pub fn run_trial(
-    backend: &mut dyn TrialBackend,
-    workload: &Workload,
-    seed: u64,
-    identity: Identity,
-    stop: &AtomicBool,
-    tick: &mut dyn FnMut(f64),
-) -> Result<Trial, TrialError> {
-    let measured = run_measured(backend, workload, (workload, seed), identity, stop, tick)?;
-    Ok(measured.0)
-}
-
-/// As [`run_trial`], and also returns the measurement. The backend runs `asked` with its seed. If that is
-/// part of a larger run, `workload` is the load of all parts together.
-///
-/// # Errors
-/// As [`run_trial`].
-pub fn run_measured(
     backend: &mut dyn TrialBackend,
     workload: &Workload,
     (asked, seed): (&Workload, u64),

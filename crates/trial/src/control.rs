@@ -9,7 +9,7 @@
 
 use crate::measurement::write_kind;
 use crate::{JobTotals, Measurement, Stuck, Window};
-use engine::{ProbeFacts, ProbeSample};
+use engine::ProbeFacts;
 use record::{EndedBy, Nanos, Workload};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -158,12 +158,9 @@ impl Control {
             end,
             ended_by,
             totals: totals.with_writes_as(self.write_kind),
-            before: Vec::new(),
-            after: ProbeSample::default(),
             stuck,
             probe: probe.clone(),
-            harness: None,
-            beside: Vec::new(),
+            ..Measurement::default()
         }
     }
 

@@ -42,14 +42,14 @@ pub(crate) struct LiveHistogram {
     filled: AtomicBool,
 }
 
-impl LiveHistogram {
-    const fn new() -> Self {
-        Self {
-            buckets: [const { [const { Counter(AtomicU64::new(0)) }; 2] }; BUCKETS],
-            filled: AtomicBool::new(false),
-        }
+impl Default for LiveHistogram {
+    fn default() -> Self {
+        let buckets = [const { [const { Counter(AtomicU64::new(0)) }; 2] }; BUCKETS];
+        Self { buckets, filled: AtomicBool::new(false) }
     }
+}
 
+impl LiveHistogram {
     /// Counts a time; `turn` is any number that changes with each call. The count becomes visible after
     /// [`LiveHistogram::fill`].
     #[inline]
@@ -105,7 +105,7 @@ impl BatchSums {
 }
 
 /// The counters of one job.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct JobCounters {
     counts: [LiveCounts; 2],
     latency: [LiveHistogram; 2],
@@ -118,28 +118,7 @@ pub struct JobCounters {
     flush_latency: LiveHistogram,
 }
 
-impl Default for JobCounters {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl JobCounters {
-    /// Counters at zero.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            counts: Default::default(),
-            latency: [const { LiveHistogram::new() }; 2],
-            completion: [const { LiveHistogram::new() }; 2],
-            beat: AtomicU64::new(0),
-            in_flight: AtomicU32::new(0),
-            kept: Mutex::new(JobTotals::default()),
-            flush: LiveCounts::default(),
-            flush_latency: LiveHistogram::new(),
-        }
-    }
-
     #[inline]
     pub(crate) fn latency(&self, direction: usize) -> &LiveHistogram {
         &self.latency[direction]
@@ -255,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_was_booked_since_the_last_edge_is_known_without_the_job() {
-        let counters = JobCounters::new();
+        let counters = JobCounters::default();
         counters.kept().segments.push(Segment::default());
         counters.kept().slices.push(Slice::default());
         for (direction, bytes, latency_ns) in [(0, 4096, 1_000), (1, 512, 3_000)] {
@@ -274,7 +253,7 @@ mod tests {
 
     #[test]
     fn silence_counts_only_while_requests_are_in_flight() {
-        let counters = JobCounters::new();
+        let counters = JobCounters::default();
         counters.beat(Nanos(100));
         assert_eq!(counters.silence(Nanos(500)), Nanos(0));
         counters.set_in_flight(2);

@@ -33,7 +33,7 @@ mod watch;
 mod window_boundaries;
 mod worker;
 
-pub use assemble::{Identity, run_measured, run_trial};
+pub use assemble::{Identity, run_trial};
 pub use batching::{Batch, BatchChoice, Ways};
 pub use control::Control;
 pub use cost::{cpu_cost, cpu_findings};

@@ -40,7 +40,7 @@ pub(crate) fn flush_kind(workload: &Workload) -> usize {
 }
 
 /// The measured time of a run, by the clock of its jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// First moment that counts.
     pub begin: Nanos,
@@ -377,7 +377,7 @@ pub struct Stuck {
 }
 
 /// The raw results of a run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Measurement {
     /// The planned window.
     pub window: Window,

@@ -7,7 +7,7 @@
 //! could only be averaged.
 
 use crate::{JobCounters, JobTotals, JudgeElsewhere, Measurement, Stuck, TrialError, Window};
-use engine::{ProbeFacts, ProbeSample, Processors};
+use engine::ProbeFacts;
 use record::{EndedBy, Harness, Nanos, Workload};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -93,21 +93,10 @@ pub fn together(parts: &[PartTotals]) -> Option<Measurement> {
     let no = || "each client has its own; see its trial".to_owned();
     let mut sum = Measurement {
         window: Window { begin: Nanos(0), end: length },
-        end: Nanos(0),
         ended_by: ended_by(parts),
-        totals: JobTotals::default(),
-        before: Vec::new(),
-        after: ProbeSample::default(),
-        stuck: Stuck::default(),
-        probe: ProbeFacts {
-            cpu_split: record::CpuSplit::Sampled,
-            processors: Processors::default(),
-            no_device_reason: no(),
-            no_cpu_reason: no(),
-            cpu_step_ns: 0,
-        },
+        probe: ProbeFacts { no_device_reason: no(), no_cpu_reason: no(), ..ProbeFacts::default() },
         harness: first.harness.clone(),
-        beside: Vec::new(),
+        ..Measurement::default()
     };
     for part in parts {
         let begin = part.window.begin;

@@ -57,7 +57,7 @@ impl RealBackend {
     /// A backend on descriptors of the targets, in order, whose flags match their cache modes.
     #[must_use]
     pub fn new(files: BTreeMap<CacheMode, Vec<OwnedFile>>, probe: Box<dyn Probe>) -> Self {
-        let clock = JobClock::new();
+        let clock = JobClock::calibrated();
         Self {
             files: vec![shared(files)],
             probe,
@@ -296,7 +296,7 @@ pub fn try_engines(
 ) -> Result<(), TrialError> {
     let sets: Vec<FileSet> = sets.into_iter().map(shared).collect();
     let (mut arrays, (leaving, _)) = (Arrays::default(), mpsc::channel());
-    let clock = JobClock::new();
+    let clock = JobClock::calibrated();
     for (targets, workload) in workload.by_targets() {
         let batching = BatchChoice::Fixed(Ways::of(workload, real_iodepth(workload)).first());
         let set = (targets as usize, Nanos(0));

@@ -58,7 +58,7 @@ impl EngineVisitor for RebuildStart {
 
     fn visit<E: OpenEngine>(self) -> Self::Output {
         let (array, shared, number) = (self.array, Arc::clone(&self.shared), self.number);
-        let counters = Arc::new(JobCounters::new());
+        let counters = Arc::new(JobCounters::default());
         let (gate, opening) = mpsc::channel();
         let (opened, openings) = mpsc::channel();
         let counted = Arc::clone(&counters);

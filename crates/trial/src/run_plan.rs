@@ -99,8 +99,6 @@ pub(crate) fn setup_of(plan: &RunPlan, job: u32) -> Setup {
     Setup {
         files: targets_of(plan, job),
         array: plan.array.clone(),
-        rebuilds: false,
-        work_bytes: 0,
         stripe_bytes: workload.stripe_bytes.map(|bytes| bytes.0 as u32),
         depth: plan.depth,
         max_bytes: match workload.instead {
@@ -119,5 +117,6 @@ pub(crate) fn setup_of(plan: &RunPlan, job: u32) -> Setup {
         polled: workload.polled,
         sqpoll: workload.sqpoll,
         huge_pages: workload.huge_pages,
+        ..Setup::default()
     }
 }

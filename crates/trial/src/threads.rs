@@ -63,7 +63,7 @@ impl CrewStart {
         let mut failure = None;
         for index in 0..jobs {
             let job = first_job + index;
-            let counters = Arc::new(JobCounters::new());
+            let counters = Arc::new(JobCounters::default());
             crew.counters.push(Arc::clone(&counters));
             let (gate_opener, gate) = mpsc::channel();
             crew.gates.push(gate_opener);

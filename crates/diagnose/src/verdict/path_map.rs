@@ -257,7 +257,7 @@ fn fact_text(fact: &SystemFact) -> String {
 
 fn limit_text(limit: &CgroupLimit) -> String {
     let CgroupLimit { group, limited, major_minor, limit_per_s } = limit;
-    format!("{}={limit_per_s} of {group} on {major_minor}", limited.key())
+    format!("{}={limit_per_s} of {group} on {major_minor}", limited.name())
 }
 
 fn limits_text(limits: &[CgroupLimit]) -> Option<String> {

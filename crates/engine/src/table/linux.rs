@@ -32,22 +32,14 @@ pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[
 ];
 
 engine_table! {
-    IoUring: Direct<Uring<false>>, striped Striped<Uring<false>>, array Array<Uring<false>>,
-        max_depth u32::MAX,
-        caches ANY_CACHE, "io_uring: any depth from one thread";
-    Libaio: Direct<Libaio>, striped Striped<Libaio>, array Array<Libaio>,
-        max_depth u32::MAX,
-        caches ANY_CACHE, "io_submit and io_getevents: asynchronous with O_DIRECT only";
-    Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, array Array<OneByOne<PlainCalls>>,
-        max_depth 1,
-        caches ANY_CACHE,
-            "pread and pwrite: one request per job; the queue depth comes from --numjobs";
-    Threads: Direct<Threads>, striped Striped<Threads>, array Array<Threads>,
-        max_depth u32::MAX,
-        caches ANY_CACHE, "a pool of threads per job, each with pread and pwrite";
-    Mmap: Direct<OneByOne<Mappings>>, striped Striped<OneByOne<Mappings>>, array Array<OneByOne<Mappings>>,
-        max_depth 1,
-        caches PAGE_CACHE, "copies to and from a mapping of the file: page cache only";
-    Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
-        caches ANY_CACHE, "completes requests at once without I/O: measures halfpower's own limit";
+    IoUring: Uring<false>, max_depth u32::MAX, caches ANY_CACHE,
+        "io_uring: any depth from one thread";
+    Libaio: Libaio, max_depth u32::MAX, caches ANY_CACHE,
+        "io_submit and io_getevents: asynchronous with O_DIRECT only";
+    Sync: OneByOne<PlainCalls>, max_depth 1, caches ANY_CACHE,
+        "pread and pwrite: one request per job; the queue depth comes from --numjobs";
+    Threads: Threads, max_depth u32::MAX, caches ANY_CACHE,
+        "a pool of threads per job, each with pread and pwrite";
+    Mmap: OneByOne<Mappings>, max_depth 1, caches PAGE_CACHE,
+        "copies to and from a mapping of the file: page cache only";
 }

@@ -1,6 +1,6 @@
-//! The tables of engines that work on real files, one per system. A row has the name, the types (for one
-//! target, for a stripe, for an array) and the capabilities, and dispatch is generated from it. The crate's
-//! `README.md` says how to add a row.
+//! The tables of engines that work on real files, one per system. A row has the name, the transport and the
+//! capabilities, and dispatch is generated from it: to one target, a stripe or an array. The engine that does
+//! no I/O is in every table. The crate's `README.md` says how to add a row.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -96,27 +96,30 @@ const ANY_CACHE: &[CacheMode] =
     &[CacheMode::All, CacheMode::Fs, CacheMode::Device, CacheMode::None];
 
 macro_rules! engine_table {
-    ($($name:ident: $type:ty, striped $striped:ty, array $array:ty, max_depth $depth:expr,
-       caches $caches:ident, $help:literal;)*) => {
+    ($($name:ident: $transport:ty, max_depth $depth:expr, caches $caches:ident, $help:literal;)*) => {
         /// All engines that [`visit_engine`] knows.
         pub const ENGINES: &[EngineInfo] = &[
             $(EngineInfo {
-                name: EngineName::$name,
-                max_depth: $depth,
-                caches: $caches,
-                help: $help,
+                name: EngineName::$name, max_depth: $depth, caches: $caches, help: $help,
             },)*
+            EngineInfo {
+                name: EngineName::Null,
+                max_depth: u32::MAX,
+                caches: ANY_CACHE,
+                help: "completes requests at once without I/O: measures halfpower's own limit",
+            },
         ];
 
         /// Runs `visitor` with the type of the named engine; `None` for an engine that is not in the table.
         /// Simulated devices have their own engine, and other systems have other engines.
         pub fn visit_engine<V: EngineVisitor>(name: EngineName, visitor: V) -> Option<V::Output> {
-            match name {
-                $(EngineName::$name if visitor.array() => Some(visitor.visit::<$array>()),
-                  EngineName::$name if visitor.striped() => Some(visitor.visit::<$striped>()),
-                  EngineName::$name => Some(visitor.visit::<$type>()),)*
-                _ => None,
-            }
+            Some(match name {
+                $(EngineName::$name if visitor.array() => visitor.visit::<Array<$transport>>(),
+                  EngineName::$name if visitor.striped() => visitor.visit::<Striped<$transport>>(),
+                  EngineName::$name => visitor.visit::<Direct<$transport>>(),)*
+                EngineName::Null => visitor.visit::<NullEngine>(),
+                _ => return None,
+            })
         }
     };
 }

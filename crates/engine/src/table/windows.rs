@@ -16,23 +16,14 @@ pub(super) const ELSEWHERE: &[(EngineName, EngineName)] = &[
 ];
 
 engine_table! {
-    Iocp: Direct<CompletionPort>, striped Striped<CompletionPort>, array Array<CompletionPort>,
-        max_depth u32::MAX,
-        caches ANY_CACHE, "a completion port: any depth from one thread";
-    Events: Direct<Events>, striped Striped<Events>, array Array<Events>,
-        max_depth <Events as Transport>::MOST,
-        caches ANY_CACHE, "overlapped calls with one event each: at most 64 in flight";
-    Readfileex: Direct<ReadFileExCalls>, striped Striped<ReadFileExCalls>, array Array<ReadFileExCalls>,
-        max_depth u32::MAX,
-        caches ANY_CACHE,
-            "ReadFileEx and WriteFileEx: the system calls a function for each completed request";
-    Sync: Direct<OneByOne<PlainCalls>>, striped Striped<OneByOne<PlainCalls>>, array Array<OneByOne<PlainCalls>>,
-        max_depth 1,
-        caches ANY_CACHE,
-            "ReadFile and WriteFile: one request per job; the queue depth comes from --numjobs";
-    Threads: Direct<Threads>, striped Striped<Threads>, array Array<Threads>,
-        max_depth u32::MAX,
-        caches ANY_CACHE, "a pool of threads per job, each with ReadFile and WriteFile";
-    Null: NullEngine, striped NullEngine, array NullEngine, max_depth u32::MAX,
-        caches ANY_CACHE, "completes requests at once without I/O: measures halfpower's own limit";
+    Iocp: CompletionPort, max_depth u32::MAX, caches ANY_CACHE,
+        "a completion port: any depth from one thread";
+    Events: Events, max_depth <Events as Transport>::MOST, caches ANY_CACHE,
+        "overlapped calls with one event each: at most 64 in flight";
+    Readfileex: ReadFileExCalls, max_depth u32::MAX, caches ANY_CACHE,
+        "ReadFileEx and WriteFileEx: the system calls a function for each completed request";
+    Sync: OneByOne<PlainCalls>, max_depth 1, caches ANY_CACHE,
+        "ReadFile and WriteFile: one request per job; the queue depth comes from --numjobs";
+    Threads: Threads, max_depth u32::MAX, caches ANY_CACHE,
+        "a pool of threads per job, each with ReadFile and WriteFile";
 }

@@ -102,7 +102,7 @@ impl Conditions {
             self.add("I/O limit", Some(none()));
         }
         for limit in &environment.cgroup_limits {
-            let text = format!("{} {} {}/s", limit.group, limit.limited.key(), limit.limit_per_s);
+            let text = format!("{} {} {}/s", limit.group, limit.limited.name(), limit.limit_per_s);
             self.add("I/O limit", Some(text));
         }
     }

@@ -31,7 +31,7 @@ pub(super) fn extrapolated(
             continue;
         }
         let op = class.op.name();
-        let place = class.locality.word();
+        let place = class.locality.name();
         if kind.locality != class.locality {
             say(format!("no {place} {op}s were measured; random ones are used instead"));
         }
@@ -56,7 +56,7 @@ pub(super) fn extrapolated(
         {
             say(format!(
                 "{} {op}s of {} were measured up to QD {}; beyond that the shape of the other curves is used",
-                kind.locality.word(),
+                kind.locality.name(),
                 format_bytes(row.bytes),
                 row.measured_depth
             ));
@@ -75,7 +75,7 @@ pub(super) fn extrapolated(
             .to_owned());
     } else if open && model == ModelName::Calibrated {
         for class in mix.classes.iter().filter(|class| !predictor.open.knows(class)) {
-            let place = class.locality.word();
+            let place = class.locality.name();
             say(format!("no open load of {place} {}s was measured", class.op.name()));
         }
     }

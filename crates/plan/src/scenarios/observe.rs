@@ -80,7 +80,7 @@ impl<'a> ScenarioRun<'a> {
             let window = Window { begin: load.begin, end: load.end.min(scenario.duration) };
             let control = Arc::new(Control::new(workload, window));
             for job in 0..workload.numjobs {
-                let (place, counters) = (workers.len() as u32, Arc::new(JobCounters::new()));
+                let (place, counters) = (workers.len() as u32, Arc::new(JobCounters::default()));
                 // 53 bits of it, as elsewhere.
                 let seed = derive_seed(scenario.seed, index as u64 + 1) >> 11;
                 let (engine, tracer) = (SimEngine::new(room, place), tracer.clone());

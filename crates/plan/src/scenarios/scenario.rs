@@ -125,7 +125,7 @@ pub(crate) fn built(scenario: &Scenario<'_>) -> AnyDevice {
 
 /// A hash of everything that determines the observation.
 pub(crate) fn identity(scenario: &Scenario<'_>) -> String {
-    let limit = |limit: &GroupLimit| format!("{}={}", limit.limited.key(), limit.per_s);
+    let limit = |limit: &GroupLimit| format!("{}={}", limit.limited.name(), limit.per_s);
     let load = |load: &ScenarioLoad| {
         let (cell, begin, end) = (load.workload.cell(), load.begin.0, load.end.0);
         let limits = load.limits.iter().map(limit).collect::<Vec<_>>().join(",");

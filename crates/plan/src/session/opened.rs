@@ -207,7 +207,7 @@ impl Session {
         };
         let backend = self.backend.as_mut();
         let asked = (asked, seed);
-        Ok(trial::run_measured(backend, workload, asked, identity, &self.stop, tick)?)
+        Ok(trial::run_trial(backend, workload, asked, identity, &self.stop, tick)?)
     }
 
     /// Offsets and sizes of direct I/O must be multiples of this, in bytes.

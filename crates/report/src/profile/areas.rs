@@ -31,5 +31,5 @@ pub(super) fn areas(story: &mut Story, profile: &Profile) {
 /// `random writes, QD 1`
 fn name(spread: &AreaSpread) -> String {
     let depth = if spread.alone { "QD 1" } else { "deeper" };
-    format!("{} {}, {depth}", spread.locality.word(), spread.op.plural())
+    format!("{} {}, {depth}", spread.locality.name(), spread.op.plural())
 }

@@ -68,7 +68,7 @@ fn points(section: &mut Section, commits: &Commits) {
     let committers: BTreeSet<u32> = commits.points.iter().map(|point| point.committers).collect();
     section.table(committers, |t| {
         t.right("committers", ToString::to_string);
-        for log in LogKind::BOTH {
+        for log in LogKind::ALL {
             if commits.points.iter().all(|point| point.log != log) {
                 continue;
             }
@@ -186,7 +186,7 @@ fn verdicts(section: &mut Section, commits: &Commits, profile: &Profile) {
 
 /// The single committer that the requirements are about: on new blocks, if they were measured.
 fn alone(commits: &Commits) -> Option<&CommitPoint> {
-    LogKind::BOTH.into_iter().rev().find_map(|log| commits.point(log, 1))
+    LogKind::ALL.into_iter().rev().find_map(|log| commits.point(log, 1))
 }
 
 fn need(verdict: &CommitVerdict) -> String {

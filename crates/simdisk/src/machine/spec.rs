@@ -9,7 +9,7 @@ use crate::catalogue::{ADAPTERS, AdapterSpec, AnyParts, HOSTS, HostSpec};
 use crate::drive::DriveSpec;
 use crate::files::{FileSpec, FileState, FileSystem};
 use crate::keys::{
-    BY_KIND, Kind, Setting, bytes, bytes_per_s, choice, count, filed, key, put, switch,
+    self, BY_KIND, Kind, Setting, bytes, bytes_per_s, choice, count, filed, key, put, switch,
 };
 use crate::network::NetworkSpec;
 use crate::rebuild::RebuildSpec;
@@ -24,7 +24,7 @@ pub(crate) const KINDS: &[Kind] = &[
     filed("friedman10k", include_str!("../../catalogue/machines/friedman10k.toml")),
 ];
 
-// The words of the keys `raidat`, `mirror`, `fs` and `file`.
+// The words of the keys `raidat`, `mirror`, `fs`, `file` and `net`.
 const LOCATIONS: &[(&str, Location)] =
     &[("host", Location::Host), ("adapter", Location::Adapter), ("array", Location::Array)];
 const MIRROR_READS: &[(&str, MirrorReads)] =
@@ -41,12 +41,11 @@ const FILE_STATES: &[(&str, FileState)] = &[
     ("extend", FileState::Extend),
     ("last-first", FileState::LastFirst),
 ];
+const NETWORKS: &[(&str, Option<NetworkSpec>)] =
+    &[("gigabit", Some(NetworkSpec::GIGABIT)), ("none", None)];
 
 /// Maximum number of drives, buses and PCI buses of a machine.
 const MOST: u32 = 4_096;
-/// Windows NT and Windows 2000 stripe in chunks of 64 KiB, which cannot be changed (Riedel 1997, section
-/// 5.5; Chung 2000, section 7.4).
-const NT_CHUNK_BYTES: u64 = 64 << 10;
 
 pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     key("disks", "1", "drives").sets(|it, value| put(&mut it.disks, count(value, 1, MOST))),
@@ -87,6 +86,8 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
     .sets(|it, value| put(&mut it.drive.write_cache, switch(value))),
     key("raid", "none", "RAID level: none (disks concatenated), 0, 1 or 5")
         .sets(|it, value| put(&mut it.volume.raid, choice(value, Raid::WORDS))),
+    // Windows NT and Windows 2000 stripe in chunks of 64 KiB, which cannot be changed (Riedel 1997, section
+    // 5.5; Chung 2000, section 7.4).
     key("chunk", "64KiB", "chunk size of an array: contiguous bytes on one disk")
         .sets(|it, value| put(&mut it.volume.chunk_bytes, bytes(value).map(|bytes| bytes.0))),
     key("align", "0", "bytes from the start of a chunk to the first byte of the volume")
@@ -145,10 +146,7 @@ pub(crate) const KEYS: &[Setting<MachineSpec>] = &[
         "network between the application and the machine, which then acts as a server: none or \
          gigabit",
     )
-    .sets(|it, value| {
-        let named = || NetworkSpec::named(value).map_err(|why| format!("{why}, or none"));
-        put(&mut it.network, (value != "none").then(named).transpose())
-    }),
+    .sets(|it, value| put(&mut it.network, choice(value, NETWORKS))),
     key("seek", "on", "off: seeks take no time")
         .sets(|it, value| put(&mut it.drive.effects.seek, switch(value))),
     key("rotation", "on", "off: no rotational delay")
@@ -185,7 +183,7 @@ pub enum Location {
 }
 
 /// A machine: drives, the volume, buses, adapters, and the host.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineSpec {
     pub drive: DriveSpec,
     pub bus: BusSpec,
@@ -218,21 +216,8 @@ impl MachineSpec {
     ) -> Self {
         let file =
             FileSpec { memory_bytes: host.memory_bytes, costs: host.costs, ..FileSpec::default() };
-        Self {
-            drive: DriveSpec { write_cache: true, ..drive },
-            bus,
-            adapter,
-            host,
-            disks: 1,
-            buses: 0,
-            pcis: 1,
-            volume: VolumeSpec { chunk_bytes: NT_CHUNK_BYTES, ..VolumeSpec::default() },
-            location: Location::Host,
-            rebuild: None,
-            file,
-            network: None,
-            contention: true,
-        }
+        let bare = Self { drive, bus, adapter, host, file, ..Self::default() };
+        keys::with_defaults(KEYS, &keys::keys(KEYS), bare)
     }
 
     /// Whether the values are consistent; otherwise the conflict, and what to set.

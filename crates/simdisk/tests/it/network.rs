@@ -7,7 +7,7 @@ use simdisk::{CallCost, Network, NetworkSpec};
 const EMPTY_BYTES: u64 = 64 + 1_538 - 1_460;
 
 fn gigabit() -> Network {
-    Network::new(&NetworkSpec::named("gigabit").expect("a network that there is"))
+    Network::new(&NetworkSpec::GIGABIT)
 }
 
 /// Runs all events; returns the time at which each message reached its end, by token.
@@ -74,14 +74,14 @@ fn a_request_does_not_wait_for_a_reply_that_is_still_on_the_link() {
     network.reply(Nanos(0), 0, OpKind::Read, 8 << 20);
     network.reply(Nanos(0), 1, OpKind::Read, 8 << 20);
     network.send(Nanos(1_000), 2, OpKind::Read, 4_096);
-    let half = NetworkSpec::named("gigabit").unwrap().client.ns(4_096) / 2;
+    let half = NetworkSpec::GIGABIT.client.ns(4_096) / 2;
     assert_eq!(run(&mut network, 3)[2], 1_000 + half + 20_000 + EMPTY_BYTES * 8);
 }
 
 #[test]
 fn two_processors_make_two_requests_at_once_and_the_third_after_the_shorter() {
     let client = CallCost { fixed_ns: 0, per_kib_ns: 2_000 };
-    let spec = NetworkSpec { client, ..NetworkSpec::named("gigabit").unwrap() };
+    let spec = NetworkSpec { client, ..NetworkSpec::GIGABIT };
     let mut network = Network::new(&spec);
     for (at, token, kib) in [(0, 0, 100), (0, 1, 40), (10, 2, 30)] {
         network.send(Nanos(at), token, OpKind::Read, kib << 10);

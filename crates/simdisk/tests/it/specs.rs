@@ -92,7 +92,7 @@ fn a_value_that_cannot_be_used_is_refused_with_the_key_and_what_can_be() {
         ("atlas10k,raidat=disk", "use host, adapter or array"),
         ("atlas10k,mirror=odd", "use twinstor or plain"),
         ("atlas10k,fs=ext4", "use none, nt4, nt4sp3, nt4sp6 or w2k"),
-        ("atlas10k,net=token-ring", "use gigabit, or none"),
+        ("atlas10k,net=token-ring", "use gigabit or none"),
         ("atlas10k,adapter=x", "use none, "),
         ("atlas10k,failed=4096", "from 0 to 4095"),
     ] {

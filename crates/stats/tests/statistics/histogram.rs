@@ -11,7 +11,7 @@ const VALUES: usize = 200_000;
 /// with the values themselves.
 fn compare(name: &str, mut time_ns: impl FnMut(&mut Source) -> f64) {
     let mut source = Source::new(11);
-    let mut histogram = Histogram::new();
+    let mut histogram = Histogram::default();
     let mut values: Vec<u64> = (0..VALUES).map(|_| time_ns(&mut source) as u64).collect();
     for &value in &values {
         histogram.record(value);
@@ -57,7 +57,8 @@ fn percentiles_are_within_a_percent_of_the_sorted_values() {
 
 #[test]
 fn merging_gives_what_recording_together_gives() {
-    let (mut left, mut right, mut both) = (Histogram::new(), Histogram::new(), Histogram::new());
+    let (mut left, mut right, mut both) =
+        (Histogram::default(), Histogram::default(), Histogram::default());
     for step in 0..5_000u64 {
         let nanos = step * step * 37 % 9_999_991;
         if step % 3 == 0 {
@@ -76,7 +77,7 @@ fn merging_gives_what_recording_together_gives() {
 
 #[test]
 fn the_extremes_are_in_range_and_an_empty_histogram_has_no_summary() {
-    let mut histogram = Histogram::new();
+    let mut histogram = Histogram::default();
     assert!(summarise(&histogram.snapshot(), 0.0, None).is_none());
     histogram.record(u64::MAX);
     histogram.record(0);
@@ -85,7 +86,7 @@ fn the_extremes_are_in_range_and_an_empty_histogram_has_no_summary() {
 
 #[test]
 fn a_constant_time_has_no_spread_and_extremes_that_enclose_it() {
-    let mut histogram = Histogram::new();
+    let mut histogram = Histogram::default();
     for _ in 0..100 {
         histogram.record(1_000_003);
     }

@@ -79,7 +79,7 @@ impl<'a> JobPlan<'a> {
             job: 0,
             depth: workload.iodepth,
             control: Arc::new(Control::new(workload, window)),
-            counters: Arc::new(JobCounters::new()),
+            counters: Arc::new(JobCounters::default()),
             spin: Nanos(0),
             batching: BatchChoice::Fixed(Batch::TOGETHER),
         }

@@ -64,7 +64,7 @@ pub(crate) fn simulated(device: &str, change: impl FnOnce(&mut Spec)) -> Trial {
     let workload = spec.build(Bytes(1 << 30)).unwrap();
     let mut backend = SimBackend::new(&SimSpec::parse(device).unwrap(), 1);
     let stop = AtomicBool::new(false);
-    run_trial(&mut backend, &workload, 1, identity(), &stop, &mut |_| ()).unwrap()
+    run_trial(&mut backend, &workload, (&workload, 1), identity(), &stop, &mut |_| ()).unwrap().0
 }
 
 pub(crate) fn file_backend(file: File) -> RealBackend {
@@ -83,7 +83,9 @@ pub(crate) fn file_workload(bytes: u64, change: impl FnOnce(&mut Spec)) -> Workl
 
 pub(crate) fn real(file: File, workload: &Workload) -> Result<Trial, TrialError> {
     let stop = AtomicBool::new(false);
-    run_trial(&mut file_backend(file), workload, 1, identity(), &stop, &mut |_| ())
+    let asked = (workload, 1);
+    run_trial(&mut file_backend(file), workload, asked, identity(), &stop, &mut |_| ())
+        .map(|(trial, _)| trial)
 }
 
 pub(crate) fn full_file(bytes: usize) -> File {
@@ -138,7 +140,7 @@ impl TrialBackend for Made {
 pub(crate) fn document(measurement: Measurement, workload: &Workload) -> Trial {
     let mut backend = Made(Some(measurement), workload.engine == EngineName::Sim);
     let stop = AtomicBool::new(false);
-    run_trial(&mut backend, workload, 1, identity(), &stop, &mut |_| ()).unwrap()
+    run_trial(&mut backend, workload, (workload, 1), identity(), &stop, &mut |_| ()).unwrap().0
 }
 
 /// A trial on a file, with engines that `open` opens.

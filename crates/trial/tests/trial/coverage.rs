@@ -19,7 +19,9 @@ fn trials(device: &str, workload: &Workload) -> Vec<Trial> {
     let one = |seed| {
         let mut backend = SimBackend::new(&spec, seed);
         let stop = AtomicBool::new(false);
-        run_trial(&mut backend, workload, seed, identity(), &stop, &mut |_| ()).unwrap()
+        run_trial(&mut backend, workload, (workload, seed), identity(), &stop, &mut |_| ())
+            .unwrap()
+            .0
     };
     (1..=SEEDS).map(one).collect()
 }

@@ -62,7 +62,9 @@ fn false_cuts(runs: u64, device: &str, change: impl Fn(&mut Spec)) -> u64 {
         let mut backend = SimBackend::new(&spec, seed);
         let stop = AtomicBool::new(false);
         let trial =
-            run_trial(&mut backend, &workload, seed, identity(), &stop, &mut |_| ()).unwrap();
+            run_trial(&mut backend, &workload, (&workload, seed), identity(), &stop, &mut |_| ())
+                .unwrap()
+                .0;
         trial.result.warm_up.is_some()
     });
     let cut = cut.count() as u64;

@@ -24,7 +24,7 @@ const SLICE: Nanos = Nanos(50_000_000);
 const SLOW: u32 = 50;
 
 pub(super) fn run(context: &Context) -> Result<Report> {
-    let clock = JobClock::new();
+    let clock = JobClock::calibrated();
     let _pinned = Pinned::to(context.core)?;
     let open = || NopEngine::open(&Setup::reading(Vec::new(), DEPTH, 4_096));
     let timed = || rate_of(open()?, clock);

@@ -40,7 +40,7 @@ struct Round {
 }
 
 pub(super) fn run(context: &Context) -> Result<Report> {
-    let clock = JobClock::new();
+    let clock = JobClock::calibrated();
     let _pinned = Pinned::to(context.core)?;
     let mut gates = Vec::new();
     let mut details = json!({});

@@ -122,7 +122,7 @@ fn now_and_then(facts: &Facts<'_, '_>) -> Option<Explanation> {
         let above = |rate| of_limit(limit, rate) > AT_LIMIT.1;
         rate(&segment.tally, limit).is_some_and(above) && may_have_released(segment, limit)
     })?;
-    let (key, group) = (limit.limited.key(), &limit.group);
+    let (key, group) = (limit.limited.name(), &limit.group);
     let claim = format!(
         "The limit {key}={} of the control group {group:?} delayed reads, yet the device serves \
          more than the limit allows: other requests are not limited.",
@@ -152,7 +152,7 @@ fn mostly_others(segment: &Segment<'_>, limit: &CgroupLimit) -> bool {
 pub(crate) fn allowed(limits: &[CgroupLimit]) -> String {
     let text = |limit: &CgroupLimit| {
         let (per_s, bytes) = (limit.limit_per_s as f64, limit.limited.is_bytes());
-        format!("{} ({})", ConstantRate { per_s, bytes }.text(), limit.limited.key())
+        format!("{} ({})", ConstantRate { per_s, bytes }.text(), limit.limited.name())
     };
     limits.iter().map(text).collect::<Vec<_>>().join(" and ")
 }

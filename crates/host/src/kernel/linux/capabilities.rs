@@ -192,7 +192,7 @@ fn control_groups(roots: &Roots, disk: Option<&DeviceFacts>) -> Capability {
             return format!("{version}, no limit on this disk");
         }
         let text = |limit: &CgroupLimit| {
-            format!("{} {} {}/s", limit.group, limit.limited.key(), limit.limit_per_s)
+            format!("{} {} {}/s", limit.group, limit.limited.name(), limit.limit_per_s)
         };
         let all: Vec<String> = limits.iter().map(text).collect();
         format!("{version}, in force: {}", all.join("; "))

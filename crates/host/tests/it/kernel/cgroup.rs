@@ -29,7 +29,7 @@ fn version(fake: &Fake) -> Option<String> {
 fn short(limits: &[CgroupLimit]) -> Vec<String> {
     limits
         .iter()
-        .map(|l| format!("{} {} {}={}", l.group, l.major_minor, l.limited.key(), l.limit_per_s))
+        .map(|l| format!("{} {} {}={}", l.group, l.major_minor, l.limited.name(), l.limit_per_s))
         .collect()
 }
 

@@ -137,7 +137,7 @@ fn trial(rig: &mut SimBackend, workload: &Workload, seed: u64, id: String) -> Tr
         beside: Vec::new(),
     };
     let stop = AtomicBool::new(false);
-    run_trial(rig, workload, seed, identity, &stop, &mut |_| ()).unwrap()
+    run_trial(rig, workload, (workload, seed), identity, &stop, &mut |_| ()).unwrap().0
 }
 
 /// Number of pairs. Each of the devices meets each slow cell equally often.
