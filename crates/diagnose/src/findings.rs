@@ -7,7 +7,7 @@ use crate::words::{described, percent, times};
 use record::{
     AreaSpread, CacheMode, Cap, Cell, Confidence, DepthCurve, Finding, FindingCode, NORMAL_95,
     OpKind, Pattern, Profile, ServiceTimeFit, StepCause, Sustained, TargetKind, Trial,
-    format_bytes, format_iops,
+    format_bytes, format_interval, format_iops, with_half_width,
 };
 
 /// How much faster rereads must be to count as cached. A cache in front of any device gains far
@@ -153,16 +153,16 @@ fn precision(profile: &Profile) -> Option<Finding> {
     let widest = wide.iter().max_by(|a, b| width(a).total_cmp(&width(b)))?;
     let cells = profile.cells.len();
     let name = described(&widest.workload);
-    let most = percent(width(widest));
+    let most = format_interval(width(widest));
     let mut widths: Vec<f64> = profile.cells.iter().map(width).collect();
     widths.sort_by(f64::total_cmp);
     let median = widths[cells / 2];
     let few = wide.len();
     let widest_text = if few * 2 > cells {
         // One number cannot represent most of a page.
-        format!("the median is ±{}, the widest ±{most} ({name})", percent(median))
+        format!("the median is {}, the widest {most} ({name})", format_interval(median))
     } else {
-        format!("widest: {name}, ±{most}")
+        format!("widest: {name}, {most}")
     };
     // Simulated devices and memory have no neighbours.
     let shared = !profile.simulated && profile.target.device.is_some();
@@ -208,7 +208,7 @@ fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
     let gain = hit.iops.over(&random.iops);
     let (ratio, half_width) = (gain.value, gain.half_width());
     let size = format_bytes(hit.workload.max_bs().0);
-    let (finding, unit) = if ratio >= CACHE_GAIN && ratio - half_width > 1.0 {
+    let (finding, unit) = if ratio >= CACHE_GAIN && gain.low > 1.0 {
         let claim = format!(
             "Re-reads of a small area are {} as fast as random reads ({size}): a cache below the \
              file system serves them.",
@@ -216,12 +216,11 @@ fn compared(hit: &Cell, random: &Cell) -> Option<Finding> {
         );
         let remedy = "For data that was not read recently, expect the random-read numbers.";
         (Finding::note(FindingCode::CacheSeen, claim, remedy), "")
-    } else if ratio + half_width < CACHE_GAIN {
+    } else if gain.high < CACHE_GAIN {
         let claim = format!(
-            "Re-reads of a small area are no faster than random reads ({size}: {} ±{} of the \
+            "Re-reads of a small area are no faster than random reads ({size}: {} of the \
              random rate): no sign of a cache.",
-            percent(ratio),
-            percent(half_width),
+            with_half_width(percent(ratio), Some(gain.relative_half_width())),
         );
         (Finding::note(FindingCode::NoCacheSeen, claim, ""), "share")
     } else {

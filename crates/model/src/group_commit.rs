@@ -89,7 +89,15 @@ impl<'a> Flushes<'a> {
             _ => self.log,
         };
         let mean = point.flush_ns.with_ratio_error(load.level_se_rel);
-        point.write_ns.value + (load.end)(&mean) / mean.value * drawn(&point.histogram, rng)
+        let other_ns = match load.separate {
+            // The measured rate includes what neither time does, such as waiting for a processor.
+            Some(_) => {
+                let turn_ns = f64::from(point.committers) * 1e9 / point.commits_per_s.value;
+                (turn_ns - mean.value).max(point.write_ns.value)
+            }
+            None => point.write_ns.value,
+        };
+        other_ns + (load.end)(&mean) / mean.value * drawn(&point.histogram, rng)
     }
 }
 
@@ -108,9 +116,10 @@ struct Load<'a> {
 /// ([`Flushes::of`]).
 ///
 /// The values assume that all waiting sessions share a flush. The interval covers two errors. The first is
-/// that of the flush time: the simulation is repeated at its ends. The second is the server's: how many
-/// sessions share a flush depends on how soon they wake up and get a processor, which no disk profile
-/// contains. So at the far end each commit has its own flush, as in the trials with several committers.
+/// that of the flush time: the simulation is repeated at both of its ends. The second is the server's: how
+/// many sessions share a flush depends on how soon they wake up and get a processor, which no disk profile
+/// contains. So the interval also covers a flush for each commit, at the rate of the trials with several
+/// committers.
 /// `level_se_rel` is the standard error of the device's level over time, as a logarithm.
 #[must_use]
 pub fn group_commit(
@@ -121,16 +130,18 @@ pub fn group_commit(
     let shared = |end: fn(&Estimate) -> f64| {
         play(alone, &Load { sessions, level_se_rel, end, separate: None })
     };
-    let (least, usual) = (shared(|it| it.low), shared(|it| it.value));
+    let usual = shared(|it| it.value);
     let flushing = separate.log.committers.min(sessions.sessions).max(1) as usize;
     let end = |it: &Estimate| it.high;
-    let most = play(separate, &Load { sessions, level_se_rel, end, separate: Some(flushing) });
+    let own = play(separate, &Load { sessions, level_se_rel, end, separate: Some(flushing) });
+    let ends = [shared(|it| it.low), shared(end), own];
     let n = alone.log.flush_ns.n;
     let between = |of: fn(&Played) -> f64| {
-        let ends = [of(&least), of(&usual), of(&most)];
+        let value = of(&usual);
+        let all = ends.iter().map(of);
         let (low, high) =
-            ends.iter().fold((f64::MAX, 0.0f64), |(low, high), &end| (low.min(end), high.max(end)));
-        Estimate::spanning(of(&usual), low, high, n)
+            all.fold((value, value), |(low, high), end| (low.min(end), high.max(end)));
+        Estimate::spanning(value, low, high, n)
     };
     CommitPrediction {
         sessions: sessions.sessions,

@@ -118,12 +118,12 @@ impl Estimate {
         self.value - other.value > NORMAL_95 * libm::hypot(self.se, other.se)
     }
 
-    /// This estimate divided by an independent one. Relative variances add, to first order.
+    /// This estimate divided by an independent one; both are positive. Relative variances add, to first order.
     #[must_use]
     pub fn over(&self, other: &Self) -> Self {
         let ratio = self.value / other.value;
         let se = ratio * libm::hypot(self.relative_se(), other.relative_se());
-        Self::from_se(ratio, se, self.n.min(other.n))
+        Self::from_se(ratio, se, self.n.min(other.n)).positive()
     }
 
     /// The sum of this estimate and an independent one. Standard errors add in quadrature.

@@ -346,12 +346,17 @@ pub fn format_change(ratio: f64) -> String {
     if ratio > 1.0 && text.ends_with('%') && text != "0 %" { format!("+{text}") } else { text }
 }
 
-/// Relative half-width of an interval: `±2 %`, with one decimal below 1 %; `±?` if unknown.
+/// Relative half-width of an interval: `±2 %`, with one decimal below 1 %. Above 100 % the interval is a
+/// factor around the value, as of a logarithm: `×/÷4.2`. `±?` if unknown, or if the factor is 100 or more.
 #[must_use]
 pub fn format_interval(relative: f64) -> String {
     match relative {
         relative if !relative.is_finite() => "±?".to_owned(),
-        relative if relative > 9.995 => "±>999 %".to_owned(),
+        relative if relative > 1.0 => match relative + libm::hypot(relative, 1.0) {
+            factor if factor >= 99.5 => "±?".to_owned(),
+            factor if factor >= 9.95 => format!("×/÷{factor:.0}"),
+            factor => format!("×/÷{factor:.1}"),
+        },
         relative if relative >= 0.00995 || relative <= 0.0 => format!("±{:.0} %", relative * 100.0),
         // Round up: an interval must not look narrower than it is.
         relative => format!("±{:.1} %", (relative * 1000.0).ceil() / 10.0),

@@ -268,17 +268,20 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
                     number::with_interval(&at.iops, number::per_second),
                     plain(depth)
                 ),
-                _ => {
-                    let safe = match at.iops.low > 0.0 {
-                        true => format!("safe up to {}", number::per_second(at.iops.low)),
-                        false => "no rate is safe".to_owned(),
-                    };
-                    format!(
-                        "met up to {}, {share} of the maximum; {safe} (safe: the whole interval of \
-                         the latency meets it)",
-                        number::with_range(&at.iops, number::per_second)
-                    )
-                }
+                _ if at.iops.low > 0.0 => format!(
+                    "met up to {}, {share} of the maximum; safe up to {} (safe: the whole interval \
+                     of the latency meets it)",
+                    number::with_range(&at.iops, number::per_second),
+                    number::per_second(at.iops.low)
+                ),
+                // The interval of the rate begins at no rate, not at a rate of 0.
+                _ => format!(
+                    "met up to {}, {share} of the maximum, and at most {}; no rate is safe, because \
+                     the latency at QD 1 is {} (safe: the whole interval of the latency meets it)",
+                    number::per_second(at.iops.value),
+                    number::per_second(at.iops.high),
+                    number::with_range(&at.unloaded_latency_ns, number::time)
+                ),
             }
         }
         (None, not) => not.clone().unwrap_or_default(),

@@ -65,9 +65,9 @@ fn expected(facts: &ProfileFacts<'_>) -> Derived {
     let point = point.ok_or_else(|| "the queue depth at the knee was not measured".to_owned())?;
     let iops = facts.profile.rerun(&point.iops, (OpKind::Read, Locality::Random, point.depth == 1));
     let value = format!(
-        "{:.0} IOPS ±{}, clat about {}",
+        "{:.0} IOPS {}, clat about {}",
         iops.value,
-        record::format_share(iops.relative_half_width()),
+        record::format_interval(iops.relative_half_width()),
         format_nanos(point.latency_ns.value)
     );
     Ok((value, "the profile's result at that queue depth".to_owned()))

@@ -129,8 +129,8 @@ impl Capacity {
 
     pub(crate) fn max_rate(&self, mix: &Mix) -> Result<Estimate, PredictError> {
         self.known(mix)?;
-        let time = self.times_ns(mix).and_then(|times| times(self.table.deepest().max(1)));
-        let rate = 1e9 / time.ok_or_else(PredictError::nothing)?;
+        let rates = self.rates(mix).ok_or_else(PredictError::nothing)?;
+        let rate = rates.last().copied().ok_or_else(PredictError::nothing)?;
         let rel = match self.limit(mix) {
             Some(cap) => cap.per_s.relative_half_width(),
             None => self.rel(mix, self.table.deepest() as f64),

@@ -1,7 +1,7 @@
 //! Lists the assumptions of a prediction that were not measured, one clause each.
 
 use super::Predictor;
-use record::{Locality, MEASURED_AROUND, Mix, ModelName, Offered, format_bytes};
+use record::{Locality, MEASURED_AROUND, Mix, ModelName, Offered, format_bytes, format_rate};
 
 /// Minimum slowdown by a program's own time that is reported.
 const TOLD_FROM: f64 = 1.02;
@@ -40,7 +40,18 @@ pub(super) fn extrapolated(
         let asked = format_bytes(class.bytes);
         if class.bytes < least || class.bytes > most {
             let range = format!("{} to {}", format_bytes(least), format_bytes(most));
-            say(format!("{place} {op}s of {asked} are outside the measured range ({range})"));
+            let how = match predictor.capacity.table.limit_beyond(class) {
+                Some(limit) => format!(
+                    "the bytes beyond {} are added at the highest measured throughput, {}",
+                    format_bytes(most),
+                    format_rate(limit)
+                ),
+                None => "the latency is extrapolated from these sizes".to_owned(),
+            };
+            say(format!(
+                "{place} {op}s of {asked} are outside the measured range ({range}): {how}, and \
+                 the interval grows with each doubling of the distance"
+            ));
         } else if !kind.rows.iter().any(|row| row.bytes == class.bytes) {
             let rows = || kind.rows.iter().map(|row| row.bytes);
             let below = rows().filter(|bytes| *bytes < class.bytes).max().unwrap_or(least);

@@ -1,23 +1,33 @@
 //! Estimates the table's error for requests that were not measured (leave-one-out). Each inner size and
 //! depth is left out in turn and predicted from the rest. A load between two measured ones gets half of
 //! their errors. Its gap is half as wide, and the error of a straight line across a bend grows with the gap
-//! or with its square. Only the neighbours count, so a distant knee widens nothing.
+//! or with its square. Only the neighbours count, so a distant knee widens nothing. A size outside the
+//! measured range gets the error of the outermost size, predicted from the others, for each doubling.
 
 use super::table::{Table, class_of};
-use record::{Bytes, Cell, HistogramSnapshot, Locality, MixClass, OpKind, PERCENTILES};
+use record::{Bytes, Cell, HistogramSnapshot, Locality, MixClass, NORMAL_95, OpKind, PERCENTILES};
 use stats::Ordered;
 use std::collections::BTreeSet;
+use std::f64::consts::LN_2;
 
 /// Width of a gap between measured points, divided by the gap when one of them is left out.
 const NARROWER: f64 = 0.5;
+
+/// Minimum standard error of a size outside the measured range, as a logarithm for each doubling: another
+/// limit may begin there.
+const LEAST_PER_DOUBLING: f64 = 0.03;
+/// Maximum of the same: the rate changes at most in proportion to the size.
+const MOST_PER_DOUBLING: f64 = LN_2 / NORMAL_95;
 
 /// Logarithms of predicted over measured rates of one kind of request.
 #[derive(Clone, Debug)]
 pub(super) struct Between {
     pub(super) op: OpKind,
     pub(super) locality: Locality,
-    /// For each size that was left out, the root mean square over its depths.
+    /// For each inner size that was left out, the root mean square over its depths.
     sizes: Vec<(u64, f64)>,
+    /// The smallest and the largest size, with the standard error for each doubling beyond them.
+    ends: [(u64, f64); 2],
     /// For each size and depth that was left out.
     depths: Vec<(u64, u32, f64)>,
     /// Root mean square for percentiles over the mean, by their index in [`PERCENTILES`]: each depth
@@ -28,6 +38,11 @@ pub(super) struct Between {
 impl Between {
     /// Standard error, as a logarithm, of a rate at a size that was not measured.
     pub(super) fn size_se(&self, bytes: u64) -> f64 {
+        let [smallest, largest] = self.ends;
+        let end = if bytes < smallest.0 { smallest } else { largest };
+        if bytes < smallest.0 || bytes > largest.0 {
+            return end.1 * doublings(end.0, bytes);
+        }
         let below = self.sizes.iter().filter(|it| it.0 < bytes).max_by_key(|it| it.0);
         let above = self.sizes.iter().filter(|it| it.0 > bytes).min_by_key(|it| it.0);
         NARROWER * rms(below.into_iter().chain(above).map(|it| it.1)).unwrap_or(0.0)
@@ -56,12 +71,22 @@ pub(super) fn between(cells: &[Cell]) -> Vec<Between> {
     let of_kind = |(op, locality): (OpKind, Locality)| {
         let own = || known.iter().filter(|it| (it.0.op, it.0.locality) == (op, locality));
         let sizes: BTreeSet<u64> = own().map(|it| it.0.bytes).collect();
+        let sizes: Vec<u64> = sizes.into_iter().collect();
+        let error = |bytes: u64| {
+            let of_size =
+                |it: &Known| (it.0.op, it.0.locality, it.0.bytes) == (op, locality, bytes);
+            Some((bytes, rms(off(&known, &of_size).into_iter())?))
+        };
         let inner = sizes.iter().skip(1).take(sizes.len().saturating_sub(2));
-        let of_size =
-            |it: &Known, bytes: u64| (it.0.op, it.0.locality, it.0.bytes) == (op, locality, bytes);
-        let of_sizes = inner.filter_map(|&bytes| {
-            Some((bytes, rms(off(&known, &|it| of_size(it, bytes)).into_iter())?))
-        });
+        let of_sizes = inner.filter_map(|&bytes| error(bytes));
+        let end = |bytes: u64, next: Option<&u64>| {
+            let off = next.and_then(|next| Some(error(bytes)?.1 / doublings(bytes, *next)));
+            // A single size is extrapolated to the middle between its time and its throughput.
+            let off = off.unwrap_or(MOST_PER_DOUBLING / 2.0);
+            (bytes, off.clamp(LEAST_PER_DOUBLING, MOST_PER_DOUBLING))
+        };
+        let ends =
+            [end(sizes[0], sizes.get(1)), end(sizes[sizes.len() - 1], sizes.iter().rev().nth(1))];
         let depth = |it: &Known| it.1.workload.depth;
         let deepest = own().map(depth).max().unwrap_or(1);
         let between = own().filter(|it| depth(it) > 1 && depth(it) < deepest);
@@ -75,9 +100,14 @@ pub(super) fn between(cells: &[Cell]) -> Vec<Between> {
         let cells: Vec<&Cell> = cells.collect();
         let tails = PERCENTILES.map(|share| rms(tails_off(&cells, share).into_iter()));
         let (sizes, depths) = (of_sizes.collect(), of_depths.collect());
-        Between { op, locality, sizes, depths, tails }
+        Between { op, locality, sizes, ends, depths, tails }
     };
     kinds.into_iter().map(of_kind).collect()
+}
+
+/// Distance between two sizes, in doublings.
+fn doublings(one: u64, other: u64) -> f64 {
+    libm::fabs(libm::log2(one as f64 / other as f64))
 }
 
 /// A cell with its class.

@@ -1,14 +1,16 @@
-//! Finds the highest rate that meets a latency target by bisection: mean and percentile rise with the rate.
-//! If a calibrated curve dips, the result is one of the rates at which the target is just met. A profile
-//! without open loads predicts a percentile for a closed loop, because its histograms come from closed
-//! loops.
+//! Finds the highest rate that meets a latency target, in steps from the heaviest load down and then by
+//! bisection. The latency need not rise with the rate: a light load wakes up an idle device, and a calibrated
+//! curve may dip. A profile without open loads predicts a percentile for a closed loop, because its histograms
+//! come from closed loops.
 
 use super::{DriftFactors, PredictError, Predictor};
 use record::{Estimate, Mix, Objective, Offered, Prediction};
 
-/// Bisection steps: the rate is then known to a millionth of the maximum.
-const HALVINGS: usize = 20;
-/// The light load that must meet the target, and the heaviest load considered, as shares of the maximum.
+/// Steps between the lightest and the heaviest load, and bisections of a step: the rate is then known to a
+/// millionth of the maximum.
+const STEPS: u32 = 24;
+const HALVINGS: usize = 16;
+/// The lightest and the heaviest load considered, as shares of the maximum.
 const LIGHTEST: f64 = 0.01;
 const HEAVIEST: f64 = 0.95;
 
@@ -78,20 +80,21 @@ impl Predictor {
     }
 }
 
-/// The highest share of the maximum rate at which a target is met, at most [`HEAVIEST`]; `None` if not even
-/// the lightest load meets it.
+/// The highest share of the maximum rate at which a target is met, at most [`HEAVIEST`]; `None` if no load
+/// meets it. A light load may miss a target that a heavier one meets: its requests wake up an idle device.
 fn highest_share(
     meets: impl Fn(f64) -> Result<bool, PredictError>,
 ) -> Result<Option<f64>, PredictError> {
-    if !meets(LIGHTEST)? {
-        return Ok(None);
-    }
-    // A load without a latency does not meet it.
+    // A load without a latency does not meet it. The error of the lightest is that of all.
+    meets(LIGHTEST)?;
     let meets = |share: f64| meets(share).unwrap_or(false);
     if meets(HEAVIEST) {
         return Ok(Some(HEAVIEST));
     }
-    let (mut low, mut high) = (LIGHTEST, HEAVIEST);
+    let step = (HEAVIEST - LIGHTEST) / f64::from(STEPS);
+    let mut shares = (0..STEPS).rev().map(|at| LIGHTEST + f64::from(at) * step);
+    let Some(mut low) = shares.find(|share| meets(*share)) else { return Ok(None) };
+    let mut high = low + step;
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
         if meets(middle) { low = middle } else { high = middle }

@@ -4,7 +4,7 @@
 //! ([`super::describe`]).
 
 use crate::curve::{between, isotonic, rates, rising, up_to_the_best};
-use crate::depth::depth_points;
+use crate::depth::{ENOUGH_SHARE, depth_points};
 use crate::queueing::service_rates;
 use crate::size::only_size;
 use record::{
@@ -123,6 +123,15 @@ pub(crate) struct Table {
     pub(crate) kinds: Vec<Rows>,
 }
 
+/// The throughput of an operation over all measured loads, in bytes per second.
+#[derive(Clone, Copy, Debug)]
+struct Throughput {
+    most: f64,
+    /// Whether it is a limit of the device: requests of two sizes, one at least twice the other, nearly reach
+    /// it. Otherwise larger requests than the measured ones may exceed it.
+    limits: bool,
+}
+
 /// Distance between two request sizes, in whole powers of two.
 pub(super) fn doublings_between(one: u64, other: u64) -> u32 {
     one.max(1).ilog2().abs_diff(other.max(1).ilog2())
@@ -230,7 +239,9 @@ impl Table {
                     row.rates.resize(deepest, last);
                     continue;
                 };
-                let most = (before.most_bytes_per_s(kind.op) / row.bytes.max(1) as f64).max(last);
+                let throughput =
+                    before.throughput(kind.op, kind.locality).map_or(0.0, |it| it.most);
+                let most = (throughput / row.bytes.max(1) as f64).max(last);
                 let (gain, part) =
                     (|to: usize, from: usize| shape.gain(to, from), row.part_of(shape));
                 let rates = (depth + 1..=deepest).map(|at| last * libm::pow(gain(at, depth), part));
@@ -242,11 +253,18 @@ impl Table {
         }
     }
 
-    /// Maximum bytes per second of an operation, over all sizes and patterns.
-    fn most_bytes_per_s(&self, op: OpKind) -> f64 {
-        let rows = self.all().filter(|(of, ..)| *of == op).map(|(.., row)| row);
-        let rates = rows.filter_map(|row| Some(row.pairs.last()?.1 * row.bytes as f64));
-        rates.fold(0.0, f64::max)
+    /// The throughput that random and sequential requests of an operation share, or that of its hits, which
+    /// a cache serves. `None` without requests.
+    fn throughput(&self, op: OpKind, place: Locality) -> Option<Throughput> {
+        let hit = |place| place == Locality::Hit;
+        let kinds = self.kinds.iter().filter(|it| it.op == op && hit(it.locality) == hit(place));
+        let rows = kinds.flat_map(|kind| &kind.rows);
+        let reached = |row: &Row| Some((row.bytes, row.pairs.last()?.1 * row.bytes as f64));
+        let all: Vec<(u64, f64)> = rows.filter_map(reached).collect();
+        let most = all.iter().map(|it| it.1).reduce(f64::max)?;
+        let near = all.iter().filter(|it| it.1 >= ENOUGH_SHARE * most).map(|it| it.0);
+        let limits = near.clone().max()? >= 2 * near.min()?;
+        Some(Throughput { most, limits })
     }
 
     /// The row nearest in size that has more depths: of the same kind, otherwise random requests of the
@@ -294,12 +312,33 @@ impl Table {
         self.all().map(|(_, _, row)| row.rates.len()).max().unwrap_or(0)
     }
 
-    /// Nanoseconds per request of a single class at a depth.
+    /// The throughput limit of the device, in bytes per second, at which the additional bytes of a request
+    /// larger than all measured ones are transferred; `None` for other sizes, and without a known limit.
+    pub(super) fn limit_beyond(&self, class: &MixClass) -> Option<f64> {
+        let kind = self.rows_for(class.op, class.locality)?;
+        kind.rows.last().filter(|row| row.bytes < class.bytes)?;
+        let throughput = self.throughput(kind.op, kind.locality)?;
+        throughput.limits.then_some(throughput.most)
+    }
+
+    /// Nanoseconds per request of a single class at a depth. A request larger than all measured ones takes
+    /// the time of the largest and that of its additional bytes: at the throughput limit, otherwise on the
+    /// line of the last two sizes. No limit is known from a single size; then the time is halfway, in
+    /// logarithms, between the time of that size and the same throughput.
     pub(crate) fn time_ns(&self, class: &MixClass, depth: usize) -> Option<f64> {
         let rows = &self.rows_for(class.op, class.locality)?.rows;
+        let (last, bytes) = (rows.last()?, class.bytes as f64);
+        if let Some(limit) = self.limit_beyond(class) {
+            return Some(last.time_ns(depth) + (bytes - last.bytes as f64) * 1e9 / limit);
+        }
+        let larger = bytes / last.bytes as f64;
+        if larger > 1.0 && rows.len() == 1 {
+            return Some(last.time_ns(depth) * libm::sqrt(larger));
+        }
         let point = |row: &Row| (row.bytes as f64, row.time_ns(depth));
         let points: Vec<(f64, f64)> = rows.iter().map(point).collect();
-        between(&points, class.bytes as f64)
+        let found = between(&points, bytes)?;
+        Some(if larger > 1.0 { found.min(last.time_ns(depth) * larger) } else { found })
     }
 
     /// Nanoseconds per request of classes that alternate by their shares, at a depth.

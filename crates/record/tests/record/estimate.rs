@@ -25,6 +25,9 @@ fn independent_errors_add_in_quadrature() {
     assert!((both.se - 5.0).abs() < 1e-9 && (both.high - 109.8).abs() < 1e-9, "{both:?}");
     let ratio = Estimate::from_se(20.0, 0.6, 5).over(&Estimate::from_se(10.0, 0.4, 3));
     assert!((ratio.value - 2.0).abs() < 1e-12 && (ratio.se - 0.1).abs() < 1e-9, "{ratio:?}");
+    // A ratio known only to within several times stays above zero.
+    let vague = Estimate::from_se(26.7, 45.0, 3).over(&Estimate::from_se(1.0, 0.5, 3));
+    assert!(vague.low > 0.0 && vague.includes(26.7), "{vague:?}");
     let least = both.at_least(0.2);
     assert!((least.low - 80.0).abs() < 1e-9 && both.at_least(0.01) == both, "{least:?}");
 }

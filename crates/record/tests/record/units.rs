@@ -66,6 +66,8 @@ fn a_small_interval_is_not_shown_as_none_and_an_unknown_one_not_as_small() {
     assert_eq!(format_interval(0.0011), "±0.2 %");
     assert_eq!(format_interval(0.021), "±2 %");
     assert_eq!(format_interval(f64::INFINITY), "±?");
+    // From a third of the value to three times it: (3 - 1/3) / 2.
+    assert_eq!([1.0, 1.3334, 9.9, 2e3].map(format_interval), ["±100 %", "×/÷3.0", "×/÷20", "±?"]);
     assert_eq!(with_half_width("1".to_owned(), Some(0.12)), "1 ±12 %");
     assert_eq!(with_half_width("1".to_owned(), Some(f64::NAN)), "1");
     assert_eq!(with_half_width("1".to_owned(), None), "1");

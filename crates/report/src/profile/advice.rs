@@ -85,6 +85,10 @@ pub(crate) fn actions(all: &[Advice]) -> impl Iterator<Item = Action> + '_ {
 
 /// `1.9 times (1.8 to 2.1)`; a small gain as a percentage.
 fn gain(gain: &Estimate) -> String {
+    if model::is_uncertain(gain) {
+        return "not known: the measured rates vary too much; a larger --budget measures it"
+            .to_owned();
+    }
     if gain.value >= 1.5 {
         let [value, low, high] = [gain.value, gain.low, gain.high].map(number::digits);
         return format!("{value} times ({low} to {high})");

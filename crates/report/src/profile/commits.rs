@@ -37,7 +37,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
         first.flush.name(),
     );
     let section = story.section("Commits", &remark).supporting();
-    points(section, commits);
+    points(section, commits, profile);
     journal(section, commits);
     protected(section, profile);
     let sources: BTreeSet<&str> = commits.verdicts.iter().map(|it| it.source.as_str()).collect();
@@ -64,7 +64,7 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     }
 }
 
-fn points(section: &mut Section, commits: &Commits) {
+fn points(section: &mut Section, commits: &Commits, profile: &Profile) {
     let committers: BTreeSet<u32> = commits.points.iter().map(|point| point.committers).collect();
     section.table(committers, |t| {
         t.right("committers", ToString::to_string);
@@ -77,7 +77,8 @@ fn points(section: &mut Section, commits: &Commits) {
             t.right("per s", |row| {
                 Cell::or_empty(of(row), |it| number::count(it.commits_per_s.value))
             });
-            t.interval(|row| of(row).map(|it| it.commits_per_s)).expendable(1);
+            let again = |it: &CommitPoint| it.commits_per_s.with_ratio_error(profile.common_se());
+            t.interval(|row| of(row).map(again)).expendable(1);
             let percentile = |row: &u32, share: f64| {
                 let flushes = |point: &CommitPoint| point.histogram.percentile(share);
                 Cell::or_empty(of(row), |it| number::or_none(flushes(it), number::time))

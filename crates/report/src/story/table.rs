@@ -141,8 +141,12 @@ impl<R> Columns<'_, R> {
         // A very wide interval is not symmetric, so each end is printed.
         let interval = |it: Estimate| match it.relative_half_width() {
             wide if wide > WIDE && wide.is_finite() => {
-                let [low, high] = [it.low, it.high].map(|end| 100.0 * (end / it.value - 1.0));
-                format!("{:+.0} to {high:+.0} %", low.max(-100.0))
+                let [low, high] = [it.low, it.high].map(|end| end / it.value);
+                let low = 100.0 * (low - 1.0).max(-1.0);
+                match number::change(high) {
+                    factor if factor.starts_with('x') => format!("{low:+.0} % to {factor}"),
+                    _ => format!("{low:+.0} to {:+.0} %", 100.0 * (high - 1.0)),
+                }
             }
             relative => number::interval(relative),
         };

@@ -4,7 +4,7 @@ use super::FEW_REQUESTS;
 use crate::control::byte_limit;
 use record::{
     Arrival, Confidence, Discipline, EndedBy, EngineName, Finding, FindingCode, Severity, Trial,
-    format_count, format_iops, format_nanos, format_share,
+    format_count, format_interval, format_iops, format_nanos, format_share,
 };
 
 /// Minimum mean depth, as a share of the requested depth.
@@ -162,9 +162,9 @@ pub(super) fn steady(trial: &Trial) -> Option<Finding> {
         let change = second / first.max(1e-9) - 1.0;
         let claim = match wide(trial) {
             Some(width) => format!(
-                "The rate drifted during the run, so its mean is known only to ±{}: the second \
+                "The rate drifted during the run, so its mean is known only to {}: the second \
                  half ran at {:+.0} % relative to the first.",
-                format_share(width),
+                format_interval(width),
                 change * 100.0
             ),
             None => format!(
@@ -220,11 +220,11 @@ pub(super) fn stop_rule(trial: &Trial) -> Option<Finding> {
         let reached_text = if reached.is_nan() {
             "has no error bar yet".to_owned()
         } else {
-            format!("is known to ±{}", format_share(reached))
+            format!("is known to {}", format_interval(reached))
         };
         let claim = format!(
-            "The run ended before it reached the requested precision, ±{}: the rate {reached_text}.",
-            format_share(asked)
+            "The run ended before it reached the requested precision, {}: the rate {reached_text}.",
+            format_interval(asked)
         );
         let remedy = "Allow a longer --runtime, or ask for less precision.";
         let finding = Finding::warning(FindingCode::StopRuleNotMet, claim, remedy);

@@ -10,7 +10,7 @@ use crate::verdict::facts::{
 use crate::verdict::judgement::RestsOn;
 use crate::verdict::own;
 use crate::words::{of_largest, percent, times};
-use record::{Doubt, Estimate, Verdict, format_nanos};
+use record::{Doubt, Estimate, Verdict, format_interval, format_nanos};
 
 /// A ratio below this many times the threshold of "slow" is close to it.
 const CLOSE: f64 = 1.5;
@@ -221,7 +221,7 @@ impl Text<'_, '_> {
         let because = if self.look.error_rel() >= 0.5 * error {
             format!("The profile's value is uncertain: {}.", self.ends())
         } else {
-            format!("The latency varies: its mean is known only to ±{}.", percent(error))
+            format!("The latency varies: its mean is known only to {}.", format_interval(error))
         };
         let decided_by = "Make a new profile, or observe for longer, while nothing else runs.";
         (Doubt::NearSlow, because, decided_by)

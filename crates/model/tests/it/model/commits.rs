@@ -5,8 +5,8 @@ use crate::model::synthetic::{trial, workload};
 use model::{CompareOptions, Flushes, Sessions, Side};
 use record::{
     CommitPoint, CommitPrediction, Commits, ComparedMetric, ComparedVerdict, DirectionResult,
-    Flush, FlushKind, HistogramSnapshot, LogKind, Measured, OpKind, Pattern, TimeSummary, Trial,
-    Workload, bucket_index,
+    Estimate, Flush, FlushKind, HistogramSnapshot, LogKind, Measured, OpKind, Pattern, TimeSummary,
+    Trial, Workload, bucket_index,
 };
 
 fn committing(committers: u32, new_blocks: bool) -> Workload {
@@ -119,7 +119,7 @@ fn the_rate_times_the_time_of_a_flush_is_the_number_of_committers_however_the_vi
 fn constant(ns: u64) -> CommitPoint {
     let trial = flushed(&committing(1, false), 1e9 / ns as f64, &[(ns, 1000)]);
     let mut point = model::commit_points(&[trial]).remove(0);
-    point.write_ns = record::Estimate::symmetric(0.0, 0.0, 1);
+    point.write_ns = Estimate::symmetric(0.0, 0.0, 1);
     point
 }
 
@@ -147,7 +147,8 @@ fn records_of_a_batch_that_exceed_a_block_always_meet_a_new_one() {
 #[test]
 fn the_worst_case_is_what_as_many_committers_reached_with_a_flush_each() {
     let alone = constant(1_000_000);
-    let separate = CommitPoint { committers: 64, ..constant(8_000_000) };
+    let commits_per_s = Estimate::symmetric(8_000.0, 1.0, 3);
+    let separate = CommitPoint { committers: 64, commits_per_s, ..constant(8_000_000) };
     let sessions = Sessions { sessions: 64, work_ns: 0.0, processors: 2, record_bytes: None };
     let of = |log| Flushes { log, rewritten: None };
     let found = model::group_commit([of(&alone), of(&separate)], &sessions, 0.0).commits_per_s;
@@ -230,11 +231,32 @@ fn the_range_reaches_down_to_a_flush_for_each_commit() {
 }
 
 #[test]
+fn the_range_holds_the_measured_rate_of_separate_flushes_and_the_error_of_shared_ones() {
+    // Half of a committer's turn is neither a write nor a flush, as on busy processors.
+    let alone = CommitPoint { flush_ns: Estimate::symmetric(1e6, 2e5, 3), ..constant(1_000_000) };
+    let rate = |committers: u32, turn_us: f64| CommitPoint {
+        committers,
+        commits_per_s: Estimate::symmetric(f64::from(committers) * 1e6 / turn_us, 1.0, 3),
+        ..constant(1_300_000)
+    };
+    for (committers, turn_us) in [(4, 2600.0), (8, 6000.0)] {
+        let separate = rate(committers, turn_us);
+        let of = |log| Flushes { log, rewritten: None };
+        let sessions =
+            Sessions { sessions: committers, work_ns: 1e5, processors: 8, record_bytes: None };
+        let found = model::group_commit([of(&alone), of(&separate)], &sessions, 0.0).commits_per_s;
+        let measured = separate.commits_per_s.value;
+        assert!(found.low < 1.03 * measured, "{measured}: {found:?}");
+        assert!(found.low < 0.9 * found.value && found.high > 1.1 * found.value, "{found:?}");
+    }
+}
+
+#[test]
 fn a_doubtful_flush_time_widens_the_prediction() {
     let sessions = Sessions { sessions: 8, work_ns: 1e5, processors: 8, record_bytes: None };
     let sure = grouped(&constant(1_000_000), &sessions, 0.01).commits_per_s;
     let unsure = grouped(&constant(1_000_000), &sessions, 0.2).commits_per_s;
-    let above = |found: &record::Estimate| found.high - found.value;
+    let above = |found: &Estimate| found.high - found.value;
     assert!(above(&unsure) > 3.0 * above(&sure), "{sure:?} {unsure:?}");
     assert!(unsure.includes(unsure.value));
 }

@@ -3,8 +3,8 @@
 use crate::model::synthetic::{Noise, cell, rounds, workload};
 use model::{DriftFactors, Predictor, is_lone, lone_reads};
 use record::{
-    Arrival, Cell, HistogramSnapshot, Locality, Mix, Offered, OpKind, Pattern, Prediction, Profile,
-    Workload, bucket_index,
+    Arrival, Cell, HistogramSnapshot, Locality, Mix, Objective, Offered, OpKind, Pattern,
+    Prediction, Profile, Workload, bucket_index,
 };
 
 const AWAKE_NS: f64 = 100e3;
@@ -76,6 +76,22 @@ fn a_light_load_takes_longer_by_its_rests_and_a_deep_one_does_not() {
     assert!((loaded / alone - 1.0).abs() < 0.05, "{loaded} and {alone}");
     let closed = |cells: &[Cell]| predicted(cells, Offered::Depth(1.0)).latency_ns;
     assert_eq!(closed(&cells), closed(&loops()));
+}
+
+#[test]
+fn a_heavier_load_may_meet_a_target_that_the_lightest_misses() {
+    // The first request after a rest takes 0.3 ms more; those of a busy device do not rest.
+    let lone = [lone(2_000, &[400e3], 60), lone(100, &[400e3], 60), lone(10, &[400e3], 12)];
+    let cells: Vec<Cell> = loops().into_iter().chain(lone).collect();
+    let predictor = Predictor::of_cells(&cells);
+    let mix = Mix::one(OpKind::Read, Locality::Random, 4 << 10);
+    let most = predictor.max_rate(&mix).unwrap().value;
+    let at = |share: f64| predictor.predict(&mix, Offered::PoissonPerS(share * most)).unwrap();
+    let (light, half) = (at(0.01).latency_ns, at(0.5).latency_ns);
+    assert!(half.high < light.value, "{light:?} {half:?}");
+    let target = Objective::MeanNs(f64::midpoint(half.high, light.value));
+    let found = predictor.highest_rate(DriftFactors::PROFILED, &mix, target).unwrap().iops;
+    assert!(found.low > 0.4 * most && found.value >= found.low, "{found:?}");
 }
 
 #[test]
