@@ -64,7 +64,6 @@ fn verdict(verdict: ComparedVerdict) -> (&'static str, Tone) {
 }
 
 /// The story of a comparison.
-#[must_use]
 pub fn comparison(comparison: &Comparison) -> Story {
     let subject = format!("{} (A) with {} (B)", comparison.a.given, comparison.b.given);
     let simulated = comparison.a.simulated && comparison.b.simulated;

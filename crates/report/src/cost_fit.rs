@@ -10,7 +10,6 @@ use record::{Bytes, CacheMode, CostFit, CostLine, Estimate, Unit, format_bytes};
 use std::collections::BTreeSet;
 
 /// The story of a cost fit.
-#[must_use]
 pub fn cost_fit(fit: &CostFit) -> Story {
     let (pattern, ops, depth) = (fit.pattern.name(), fit.op.plural(), fit.depth);
     let (targets, area) = (target::summaries(&fit.targets), format_bytes(fit.area_bytes.0));

@@ -48,13 +48,11 @@ pub(crate) fn told(verdict: Verdict) -> (&'static str, Tone) {
 }
 
 /// The story of a diagnosis.
-#[must_use]
 pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
     diagnosis_of(diagnosis, None)
 }
 
 /// The story of a diagnosis. `recording` is what a command must name to read the recording again.
-#[must_use]
 pub fn diagnosis_of(diagnosis: &Diagnosis, recording: Option<&str>) -> Story {
     let host = diagnosis.host.as_ref().map_or(String::new(), |host| format!(" on {host}"));
     let simulated = diagnosis.source == "simulated";

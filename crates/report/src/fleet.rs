@@ -13,7 +13,6 @@ const NAMES: [&str; 6] = ["instance", "device", "family", "job", "major", "minor
 const DAY_S: f64 = 86_400.0;
 
 /// The story of a fleet.
-#[must_use]
 pub fn fleet(document: &FleetDiagnosis) -> Story {
     let subject = format!(
         "{} of {}, {} to {} UTC",

@@ -24,7 +24,6 @@ const MOST_DEVICES: usize = 40;
 pub(crate) const IDLE_MAX: usize = 12;
 
 /// The story of an observation.
-#[must_use]
 pub fn observation(observation: &Observation) -> Story {
     let begin = observation.first_ns().unwrap_or(0);
     let host = observation.host.as_ref().map(|host| format!(" of {host}"));

@@ -26,7 +26,6 @@ const ALLOWED: &str = "values: within 15 % or the printed decimals; sizes: withi
 const FEW_ROWS: usize = 16;
 
 /// The story of a report. If there are few rows, the short page shows all of them.
-#[must_use]
 pub fn papers(report: &Report) -> Story {
     let mut story = Story::new("Papers", "published figures next to the reproduced ones", false);
     summary(&mut story, report);

@@ -19,7 +19,6 @@ use record::{
 const BOUNDED: f64 = 1.5;
 
 /// The story of a prediction.
-#[must_use]
 pub fn prediction(document: &PredictionDocument) -> Story {
     let mix = mix_text(&document.mix);
     let subject = match (&document.target, &document.sheet) {

@@ -13,7 +13,6 @@ use record::{
 const CACHE_SHARE_MIN: f64 = 0.005;
 
 /// The story of recorded requests.
-#[must_use]
 pub fn requests(summary: &RequestsSummary) -> Story {
     let span = number::time(summary.span_ns.0 as f64);
     let requests = counted(summary.requests as f64, "request");

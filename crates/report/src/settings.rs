@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 const COLUMNS: usize = 80;
 
 /// The story of settings, including the file.
-#[must_use]
 pub fn settings(settings: &Settings) -> Story {
     let subject = format!("{} for {}", settings.program, settings.target);
     let mut story = Story::new("Settings", subject, settings.simulated);

@@ -10,7 +10,6 @@ use record::{SharedDiagnosis, SharedHost};
 const MUCH_ELSEWHERE: f64 = 0.15;
 
 /// The story of a shared disk.
-#[must_use]
 pub fn shared(document: &SharedDiagnosis) -> Story {
     let mut story = crate::diagnosis(&document.whole);
     story.headline = headline(document);

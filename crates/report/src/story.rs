@@ -217,6 +217,7 @@ impl Section {
 
 /// The content of one document.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
 pub struct Story {
     /// Kind: `Profile`, `Trial`, ….
     pub kind: String,
@@ -351,7 +352,6 @@ impl Story {
 
     /// Removes what applies only to saved documents: the id and, unless `other` is empty, that
     /// other id with the commands that use it.
-    #[must_use]
     pub fn unsaved(mut self, other: &str) -> Self {
         let gone = |text: &str| !other.is_empty() && text.contains(other);
         self.conditions.retain(|(name, text)| name != "id" && !gone(text));

@@ -16,7 +16,6 @@ use record::{
 const LOAD_COLUMNS: usize = 34;
 
 /// The predictions of a validation before any measurement.
-#[must_use]
 pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> Story {
     let subject = "predicted before any measurement; mean latency";
     let mut story = Story::new("Predicted", subject, false);
@@ -52,7 +51,6 @@ pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> St
 }
 
 /// The story of a validation.
-#[must_use]
 pub fn validation(validation: &Validation) -> Story {
     let summary = &validation.summary;
     let subject = format!("profile {} of {}", validation.profile_id, validation.target.path);

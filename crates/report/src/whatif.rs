@@ -16,7 +16,6 @@ use record::{
 const SPREAD: f64 = 12.0;
 
 /// The story of a what-if.
-#[must_use]
 pub fn whatif(document: &WhatIf) -> Story {
     let subject = document.target.clone().unwrap_or_else(|| "several devices".to_owned());
     let mut story = Story::new("What if", subject, document.simulated);

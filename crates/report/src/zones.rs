@@ -18,7 +18,6 @@ const HELD_BACK: f64 = 0.9;
 const USUAL: (usize, u32) = (60, 5);
 
 /// The story of a zone map.
-#[must_use]
 pub fn zones(map: &ZoneMap) -> Story {
     let chance = number::percent(map.false_alarm_share);
     let mut story = Story::new("Zones", target::summary(&map.target), map.simulated)

@@ -21,6 +21,7 @@ const FEW_DECADES: f64 = 2.5;
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Axis {
     /// Title, with the unit if the labels have none.
     pub title: String,
@@ -38,7 +39,6 @@ pub struct Axis {
 
 impl Axis {
     /// A linear axis from zero to a round number above the largest value.
-    #[must_use]
     pub fn from_zero(
         title: &str,
         unit: Option<Unit>,
@@ -54,7 +54,6 @@ impl Axis {
 
     /// An axis over the values. A logarithmic one has labels at the powers of two in its range, or
     /// at the values if there are fewer than two of these.
-    #[must_use]
     pub fn at_values(
         title: &str,
         unit: Option<Unit>,
@@ -75,7 +74,6 @@ impl Axis {
     }
 
     /// A logarithmic axis over the positive values, between round numbers.
-    #[must_use]
     pub fn decades(title: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extremes(values.into_iter().filter(|value| SHOWN.contains(value)));
         if low > high {
@@ -88,7 +86,6 @@ impl Axis {
 
     /// A logarithmic axis over ratios that includes 1, with a little space at either end. Its
     /// labels are at powers of two, or at round steps if the ratios are close together.
-    #[must_use]
     pub fn ratios(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let shown = values.into_iter().filter(|value| SHOWN.contains(value)).chain([1.0]);
         let (low, high) = extremes(shown);
@@ -101,7 +98,6 @@ impl Axis {
     }
 
     /// A linear axis from the smallest to the largest value.
-    #[must_use]
     pub fn over(title: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Self {
         let (low, high) = extremes(finite(values));
         let range = if low < high { (low, high) } else { (low.min(0.0), low.max(1.0)) };
@@ -110,7 +106,6 @@ impl Axis {
     }
 
     /// A row axis, with the first row on top.
-    #[must_use]
     pub fn named(names: Vec<String>) -> Self {
         let rows = names.len() as f64;
         let ticks = (0..names.len()).map(|row| row as f64).collect();

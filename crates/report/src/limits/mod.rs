@@ -16,7 +16,6 @@ use crate::target;
 use record::{HalfPower, LimitsRun, PathComponent, Sizing, Unit, shell_word};
 
 /// The story of a run of limits.
-#[must_use]
 pub fn limits(run: &LimitsRun) -> Story {
     let mut story = Story::new("Limits", target::summaries(&run.targets), run.simulated)
         .saved(&run.id, &run.findings);

@@ -31,7 +31,6 @@ const UNLIMITED_NS: u64 = 7 * 86_400 * 1_000_000_000;
 const BINARY: &str = "in binary units";
 
 /// The story of a profile and of its trials, as far as they are available.
-#[must_use]
 pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let mut story = Story::new("Profile", target::summary(&profile.target), profile.simulated)
         .saved(&profile.id, &profile.findings);

@@ -34,7 +34,6 @@ const FEW_CELLS: usize = 12;
 const SPREAD_MARKED_REL: f64 = 0.03;
 
 /// The story of an experiment and those of its trials that are available.
-#[must_use]
 pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     let set = Set::of_experiment(experiment, trials);
     let subject = format!("{} on {}", experiment.design, target::summaries(&experiment.targets));

@@ -34,7 +34,6 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 const SPARK_COLUMNS: usize = 44;
 
 /// The story of a trial.
-#[must_use]
 pub fn trial(trial: &Trial) -> Story {
     let names = target::summaries(&trial.targets);
     let target = if names.is_empty() { "no target" } else { &names };
