@@ -8,8 +8,7 @@
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number::{self, change, counted};
-use crate::page::Tone;
-use crate::story::{Action, Badge, Cell, Section, Story, joined};
+use crate::story::{Action, Badge, Cell, Section, Story, Tone, joined};
 use record::{
     ComparedCell, ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit,
     ComparedVerdict, Comparison, Unit,

@@ -16,10 +16,8 @@ mod latency;
 mod overview;
 
 use crate::issuers;
-use crate::number;
-use crate::page::Tone;
 use crate::path_map::path_maps;
-use crate::story::{Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
+use crate::story::{Alternative, Badge, Cell, Story, Tone, bracketed, confidence, number, prefix};
 use advice::{advice, answers};
 use course::{episodes, over_time, where_in_time};
 use handover::{commands, handover};

@@ -1,9 +1,7 @@
 //! Builds the report on a fleet: what slow devices have in common, which ones are slow individually,
 //! and how small a difference the fleet can show.
 
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Cell, Story, joined};
+use crate::story::{Cell, Story, Tone, joined, number};
 use record::{
     Estimate, FleetDevice, FleetDiagnosis, FleetLabels, FleetLeftOut, FleetSlowness, FleetYardstick,
 };

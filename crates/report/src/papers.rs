@@ -8,9 +8,7 @@
 //! plot, in which eight curves become sixteen.
 
 use crate::chart::{self, Axis, Form, Series};
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Badge, Cell, Section, Story};
+use crate::story::{Badge, Cell, Section, Story, Tone, number};
 use model::papers::tolerance::{CURVE_MAX, CURVE_MEDIAN};
 use model::papers::{Chart, Class, ClassCount, Paper, Point, Report, Row, Verdict};
 use stats::grouped;

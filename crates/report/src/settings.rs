@@ -3,9 +3,8 @@
 //! On a terminal the page is the file. Everything else is a comment in the syntax of the target program, so
 //! that the whole output can be redirected into place. A setting without a value is a comment, too.
 
-use crate::number;
 use crate::page::{escape, wrap};
-use crate::story::Story;
+use crate::story::{Story, number};
 use record::{Setting, Settings};
 use std::collections::BTreeSet;
 

@@ -1,9 +1,7 @@
 //! Builds the report on a disk that several hosts share: which host saturates it, each host's part,
 //! and then the whole disk like any diagnosis.
 
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Cell, Story, told};
+use crate::story::{Cell, Story, Tone, number, told};
 use record::{SharedDiagnosis, SharedHost};
 
 /// Share of the others' waiting outside a host's bursts that deserves a note.

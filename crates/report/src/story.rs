@@ -13,8 +13,8 @@ pub use text::capital;
 pub(crate) use text::{bracketed, joined, named, prefix, sentence, told};
 
 use crate::chart::Chart;
-use crate::number;
-use crate::page::Tone;
+pub(crate) use crate::number;
+pub(crate) use crate::page::Tone;
 use record::{Confidence, Finding, Measured, Severity};
 
 /// The name of the condition that says how to repeat it.

@@ -5,8 +5,7 @@
 //! and the one in a hundred that users complain about. The document has the histograms.
 
 use crate::number::{self, counted};
-use crate::page::Tone;
-use crate::story::{Cell, Columns, Story};
+use crate::story::{Cell, Columns, Story, Tone};
 use record::{HistogramSnapshot, Interval, Observation, OpKind, Traced, TracedOp};
 use stats::weighted_mean;
 

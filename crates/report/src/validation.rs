@@ -4,9 +4,7 @@
 //! because no prediction can be closer to a measurement than the next measurement is.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Badge, Cell, Story, joined};
+use crate::story::{Badge, Cell, Story, Tone, joined, number};
 use record::{
     Estimate, Locality, Mix, ModelName, OpKind, SinceProfile, Unit, Validation, ValidationSummary,
     ValidationTrial,

@@ -4,10 +4,8 @@
 //! a figure about something that does not exist cannot be judged otherwise.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
-use crate::number;
-use crate::page::Tone;
 use crate::prediction::{mix_text, offered_text, plain};
-use crate::story::{Cell, Story, capital};
+use crate::story::{Cell, Story, Tone, capital, number};
 use record::{
     Balance, Change, Estimate, LoadState, ObservedLoad, Unit, WhatIf, WhatIfCase, format_bytes,
 };

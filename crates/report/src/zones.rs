@@ -1,8 +1,7 @@
 //! Builds the report on a zone map: the bands, the loss, the lowest rate, and the map as bars.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
-use crate::number;
-use crate::story::{Cell, Story, told};
+use crate::story::{Cell, Story, number, told};
 use crate::target;
 use record::{
     ArrayZones, Bytes, Estimate, Measured, MemberZones, Unit, ZoneMap, ZonePosition, format_bytes,

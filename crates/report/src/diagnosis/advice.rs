@@ -2,9 +2,8 @@
 //! actions in detail.
 
 use super::{LIVE, told};
-use crate::number;
 use crate::observation::period;
-use crate::story::{Action, Story};
+use crate::story::{Action, Story, number};
 use record::{
     Cause, Demand, DeviceDiagnosis, Effect, Episode, HypothesisName, Remedy, Rung, Strategy,
     Verdict, drive_letter, is_of_windows,

@@ -2,8 +2,7 @@
 
 use super::{told, verdict_text};
 use crate::chart::{Axis, Chart, Form, Point, Series, ends, xs};
-use crate::number;
-use crate::story::{Cell, Story, capital, prefix};
+use crate::story::{Cell, Story, capital, number, prefix};
 use record::{Activity, DeviceDiagnosis, Episode, Moment, Unit};
 
 /// Largest number of listed episodes; among more, the worst and the longest.

@@ -5,8 +5,7 @@ use super::LIVE;
 use super::advice::{in_short, of_another, span};
 use super::told;
 use crate::finding::number_text;
-use crate::number;
-use crate::story::{REPEAT, Section, Story, bracketed, joined, prefix};
+use crate::story::{REPEAT, Section, Story, bracketed, joined, number, prefix};
 use crate::target::device_line;
 use record::{
     CauseCode, DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, is_of_windows, shell_word,

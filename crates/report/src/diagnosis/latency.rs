@@ -1,8 +1,7 @@
 //! Reports where the latency goes: service and queue, by the profile and by the utilization law.
 
 use crate::chart::{Axis, Chart, Form, Point, Series};
-use crate::number;
-use crate::story::{Story, capital, prefix};
+use crate::story::{Story, capital, number, prefix};
 use record::{DeviceDiagnosis, Episode, Unit};
 
 /// The latency split into service and queue, in both ways.

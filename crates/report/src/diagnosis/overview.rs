@@ -1,10 +1,8 @@
 //! Summarizes several devices: the worst first, the idle ones in one line.
 
 use super::{advice, told, verdict_text};
-use crate::number;
 use crate::observation::IDLE_MAX;
-use crate::page::Tone;
-use crate::story::{Action, Block, Cell, Story, Table, confidence, named, prefix};
+use crate::story::{Action, Block, Cell, Story, Table, Tone, confidence, named, number, prefix};
 use record::{Activity, DeviceDiagnosis, Episode, Verdict};
 use stats::grouped;
 

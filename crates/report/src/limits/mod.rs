@@ -9,9 +9,7 @@
 mod tests_behind;
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Alternative, Badge, Cell, Story, joined};
+use crate::story::{Alternative, Badge, Cell, Story, Tone, joined, number};
 use crate::target;
 use record::{HalfPower, LimitsRun, PathComponent, Sizing, Unit, shell_word};
 

@@ -4,8 +4,7 @@
 //! averaged, and a band shows their minimum and maximum, so that a stall in one slice remains visible.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, extremes, points, xs};
-use crate::number;
-use crate::story::{capital, prefix};
+use crate::story::{capital, number, prefix};
 use record::{Trial, Unit};
 use stats::Ordered;
 use std::collections::BTreeMap;

@@ -6,8 +6,7 @@
 //! width), and percentiles as bars (the values in between are lost).
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ys};
-use crate::number;
-use crate::story::bracketed;
+use crate::story::{bracketed, number};
 use record::{HistogramSnapshot, NORMAL_95, Unit, bucket_high, bucket_low};
 
 /// Fewest requests beyond the end of a curve.

@@ -6,9 +6,8 @@
 use super::arrange::{self, Abscissa, Along, Meaning, Plot};
 use super::{Set, SetCell};
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
-use crate::number;
 use crate::plots::distribution;
-use crate::story::{capital, prefix};
+use crate::story::{capital, number, prefix};
 use record::{Estimate, HistogramSnapshot, Unit};
 use stats::Ordered;
 

@@ -10,10 +10,9 @@
 use super::{Levels, Set, SetCell, arrange, charts};
 use crate::chart::Chart;
 use crate::number::counted;
-use crate::page::Tone;
 use crate::plots;
 use crate::profile::advice;
-use crate::story::{Action, Cell, Columns, Section, Story, joined};
+use crate::story::{Action, Cell, Columns, Section, Story, Tone, joined};
 use crate::trial;
 use crate::{number, target};
 use record::{

@@ -1,7 +1,6 @@
 //! Reports what an array of targets contains after a run, and the time and cost of its rebuild.
 
-use crate::number;
-use crate::story::{Section, Story, joined};
+use crate::story::{Section, Story, joined, number};
 use record::{
     ArrayResult, LegCheck, LoadFigures, RebuildResult, Trial, format_bytes, format_change,
 };

@@ -1,7 +1,6 @@
 //! Describes a workload in words without its default settings, so that what is special about it stands out.
 
-use crate::number;
-use crate::story::joined;
+use crate::story::{joined, number};
 use record::{
     AreaZone, Arrival, Bytes, Data, Discipline, Flush, HotArea, Instead, Regions, Replay,
     ReplayPace, SizeShare, Workload, format_bytes,

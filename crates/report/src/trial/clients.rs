@@ -1,7 +1,6 @@
 //! Reports one load from several machines: what each did, how well they coincided, and the share of each.
 
-use crate::number;
-use crate::story::{Cell, Section, Story};
+use crate::story::{Cell, Section, Story, number};
 use record::{
     Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word,
 };

@@ -9,8 +9,7 @@
 //! array of a thousand drives has thousands of components).
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
-use crate::number;
-use crate::story::joined;
+use crate::story::{joined, number};
 use record::{ComponentUse, Unit};
 use stats::Ordered;
 

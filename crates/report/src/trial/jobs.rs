@@ -1,8 +1,7 @@
 //! Reports concurrent jobs: each one, and all together.
 
 use super::{FLUSHES, rate, workload_text};
-use crate::number;
-use crate::story::{Section, Story};
+use crate::story::{Section, Story, number};
 use record::{DirectionResult, Finding, Trial, quantity};
 
 /// One kind of requests of a job.

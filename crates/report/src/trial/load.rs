@@ -1,9 +1,8 @@
 //! Reports the load: arrivals of an open loop, depth, the measured part, why it ended, and its
 //! course if the user requested intervals.
 
-use crate::number;
 use crate::plots::directions;
-use crate::story::{Cell, Columns, Section, Story, joined};
+use crate::story::{Cell, Columns, Section, Story, joined, number};
 use record::{
     Arrival, EndedBy, IntervalDirection, IntervalResult, OpKind, OpenLoop, Trial, format_bytes,
     quantity,

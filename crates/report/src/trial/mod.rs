@@ -14,9 +14,8 @@ mod jobs;
 mod load;
 
 use crate::number::{self, counted};
-use crate::page::Tone;
 use crate::plots::{distribution, latency_over_time, rate_over_time};
-use crate::story::{Fact, Section, Story, joined, sentence, told};
+use crate::story::{Fact, Section, Story, Tone, joined, sentence, told};
 use crate::target;
 use record::{
     BUCKETS, DirectionResult, HistogramSnapshot, TimeSummary, Trial, bucket_high, bucket_low,

@@ -6,10 +6,9 @@
 //! therefore reduced to the counters' part, and the load is placed by the depth that the counters show.
 
 use super::WatchRow;
-use crate::number;
 use crate::page::{Page, Span, Tone};
 use crate::profile::cell_of;
-use crate::story::{Cell, Table};
+use crate::story::{Cell, Table, number};
 use crate::view::table;
 use record::{DepthCurve, OpKind, Pattern, Profile, format_bytes};
 
