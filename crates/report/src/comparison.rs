@@ -400,7 +400,7 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
     let ends = shown.iter().flat_map(|(_, row)| [row.ratio_low, row.ratio_high]);
     let values = shown.iter().filter_map(|(_, row)| row.ratio);
     let values = values.chain(ends.flatten().filter(near));
-    let x = Axis::ratios("B over A", values);
+    let (x, y) = (Axis::ratios("B over A", values), Axis::named(names.collect()));
     let mut rules = vec![Rule::upright(1.0, "no change")];
     if found.iter().any(|(_, row)| row.ratio.is_some_and(|ratio| ratio < 0.6)) {
         rules.push(Rule::upright(0.5, "half"));
@@ -409,18 +409,12 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
         0 => String::new(),
         more => format!(" The table has {more} more rows, with smaller changes."),
     };
-    Some(Chart {
-        title: format!("B over A: {word}"),
-        finding,
-        errors: format!(
-            "Error bars: 95 % intervals for all rows of the comparison together; rows without one \
-             are inconclusive. Sorted by verdict, then by change.{rest}"
-        ),
-        x,
-        y: Axis::named(names.collect()),
-        rules,
-        series,
-    })
+    let errors = format!(
+        "Error bars: 95 % intervals for all rows of the comparison together; rows without one are \
+         inconclusive. Sorted by verdict, then by change.{rest}"
+    );
+    let chart = Chart::new(format!("B over A: {word}"), finding, (x, y), series);
+    Some(chart.errors(errors).rules(rules))
 }
 
 /// A label for a narrow column: `random read 4 KiB x8, all`.

@@ -236,17 +236,12 @@ fn over_time(
         false => Axis::from_zero(title, unit, points(&series).filter_map(|point| point.high)),
     };
     let half = Rule::level(most.y / 2.0, "half of the observed maximum");
-    Some(Chart {
-        title: format!("{} over time", capital(title)),
-        finding,
-        errors: "Bands: the resolution of the source, or the range of the intervals in a point; \
-                 counters have no other error."
-            .to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
-        y,
-        rules: (!log && series.len() == 1).then_some(half).into_iter().collect(),
-        series,
-    })
+    let half = (!log && series.len() == 1).then_some(half);
+    let x = Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0]));
+    let errors = "Bands: the resolution of the source, or the range of the intervals in a point; \
+                  counters have no other error.";
+    let chart = Chart::new(format!("{} over time", capital(title)), finding, (x, y), series);
+    Some(chart.errors(errors).rules(half))
 }
 
 /// Latency of each interval against its rate: the effect of load on a device.
@@ -267,13 +262,8 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
     let finding = format!(
         "{name}: the latency was {quiet} in the quieter half of the intervals and {busy} in the busier half."
     );
-    Some(Chart {
-        title: "Latency against IOPS, per interval".to_owned(),
-        finding,
-        errors: "Error bars: the resolution of the source.".to_owned(),
-        x: Axis::from_zero("IOPS", Some(Unit::PerSecond), xs(&series)),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), ys(&series)),
-        rules: Vec::new(),
-        series,
-    })
+    let x = Axis::from_zero("IOPS", Some(Unit::PerSecond), xs(&series));
+    let y = Axis::decades("mean latency", Some(Unit::Nanos), ys(&series));
+    let chart = Chart::new("Latency against IOPS, per interval", finding, (x, y), series);
+    Some(chart.errors("Error bars: the resolution of the source."))
 }

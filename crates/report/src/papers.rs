@@ -242,17 +242,13 @@ fn verdicts(report: &Report) -> Option<chart::Chart> {
         (name, good, rows.len())
     });
     let best = best.max_by_key(|(_, good, all)| good * 1000 / all)?;
-    chart::Chart {
-        title: "Judged rows by verdict".to_owned(),
-        finding: format!("{}: {} of {} are reproduced, the largest share.", best.0, best.1, best.2),
-        errors: "Bars count rows; a row is one value, or one series of a chart in the paper."
-            .to_owned(),
-        x: Axis::from_zero("rows", None, whole),
-        y: Axis::named(rows.iter().map(|(name, _)| name.clone()).collect()),
-        series,
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let finding =
+        format!("{}: {} of {} are reproduced, the largest share.", best.0, best.1, best.2);
+    let x = Axis::from_zero("rows", None, whole);
+    let y = Axis::named(rows.iter().map(|(name, _)| name.clone()).collect());
+    chart::Chart::new("Judged rows by verdict", finding, (x, y), series)
+        .errors("Bars count rows; a row is one value, or one series of a chart in the paper.")
+        .unless_empty()
 }
 
 /// All failures in one list: a sceptical reader begins here.
@@ -305,14 +301,7 @@ fn draw(story: &mut Story, chart: &Chart, rows: &[&Row]) {
             let points = row.points.iter().filter_map(bare);
             Series::new(&row.subject, Form::Curve, points.collect())
         });
-        story.charts.push(chart::Chart {
-            title: format!("{}, {what}", chart.title),
-            finding: String::new(),
-            errors: String::new(),
-            x: x.clone(),
-            y: y.clone(),
-            series: series.collect(),
-            rules: Vec::new(),
-        });
+        let (title, axes) = (format!("{}, {what}", chart.title), (x.clone(), y.clone()));
+        story.charts.push(chart::Chart::new(title, "", axes, series.collect()));
     }
 }

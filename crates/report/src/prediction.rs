@@ -380,19 +380,15 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
     } else {
         "Bands: 95 % intervals of the model."
     };
-    Chart {
-        title: "Latency against load".to_owned(),
-        finding,
-        errors: measured.to_owned(),
-        x: match is_rate {
-            true => Axis::from_zero(title, Some(Unit::PerSecond), places),
-            false => Axis::at_values(title, None, true, places),
-        },
-        y: Axis::decades("latency", Some(Unit::Nanos), ends(&series)),
-        series,
-        rules: max.map(|max| Rule::upright(max, "largest rate")).into_iter().collect(),
-    }
-    .unless_empty()
+    let x = match is_rate {
+        true => Axis::from_zero(title, Some(Unit::PerSecond), places),
+        false => Axis::at_values(title, None, true, places),
+    };
+    let y = Axis::decades("latency", Some(Unit::Nanos), ends(&series));
+    Chart::new("Latency against load", finding, (x, y), series)
+        .errors(measured)
+        .rules(max.map(|max| Rule::upright(max, "largest rate")))
+        .unless_empty()
 }
 
 /// The prediction of each model for the load in question.
@@ -416,22 +412,13 @@ fn by_models(document: &PredictionDocument, advised: &Prediction) -> Option<Char
     let why = accuracy.and_then(|one| one.median_rel).map_or_else(String::new, |median| {
         format!(", whose median error on the profile's own loads is {}", error(median))
     });
-    Chart {
-        title: "Predictions of the models".to_owned(),
-        finding: format!(
-            "The models range from {} to {}; halfpower uses \"{}\"{why}.",
-            number::time(least),
-            number::time(most),
-            advised.model.name()
-        ),
-        errors:
-            "Error bars: 95 % intervals of the measurement; they exclude the error of the model \
-             itself."
-                .to_owned(),
-        x: Axis::from_zero("mean latency", Some(Unit::Nanos), ends_across(&series)),
-        y: Axis::named(all.iter().map(|one| one.model.name().to_owned()).collect()),
-        series,
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let ([least, most], used) = ([least, most].map(number::time), advised.model.name());
+    let finding =
+        format!("The models range from {least} to {most}; halfpower uses \"{used}\"{why}.");
+    let x = Axis::from_zero("mean latency", Some(Unit::Nanos), ends_across(&series));
+    let y = Axis::named(all.iter().map(|one| one.model.name().to_owned()).collect());
+    let errors = "Error bars: 95 % intervals of the measurement; they exclude the error of the model \
+                  itself.";
+    let chart = Chart::new("Predictions of the models", finding, (x, y), series);
+    chart.errors(errors).unless_empty()
 }

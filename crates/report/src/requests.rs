@@ -122,23 +122,15 @@ fn cached(summary: &RequestsSummary) -> Option<Chart> {
     let enough = enough_cache(&summary.cache).filter(|point| point.read_hit_share > 0.0)?;
     let points = summary.cache.iter().map(|it| Point::bare(it.bytes.0 as f64, it.read_hit_share));
     let series = vec![Series::new("reads served", Form::Curve, points.collect())];
-    Chart {
-        title: "Reads that a cache would serve".to_owned(),
-        finding: format!(
-            "A cache of {} serves {} of the reads, and a larger one hardly more.",
-            format_bytes(enough.bytes.0),
-            number::percent(enough.read_hit_share)
-        ),
-        errors:
-            "Counted over all requests of the recording, so there are no error bars. The cache \
-                 is LRU and initially empty."
-                .to_owned(),
-        x: Axis::at_values("size of the cache", Some(Unit::Bytes), true, xs(&series)),
-        y: Axis::from_zero("of the reads", Some(Unit::Share), ys(&series)),
-        series,
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let (size, share) = (format_bytes(enough.bytes.0), number::percent(enough.read_hit_share));
+    let finding =
+        format!("A cache of {size} serves {share} of the reads, and a larger one hardly more.");
+    let errors = "Counted over all requests of the recording, so there are no error bars. The cache \
+                  is LRU and initially empty.";
+    let x = Axis::at_values("size of the cache", Some(Unit::Bytes), true, xs(&series));
+    let y = Axis::from_zero("of the reads", Some(Unit::Share), ys(&series));
+    let chart = Chart::new("Reads that a cache would serve", finding, (x, y), series);
+    chart.errors(errors).unless_empty()
 }
 
 /// The distribution of request sizes.
@@ -167,15 +159,9 @@ fn sizes_of(summary: &RequestsSummary) -> Option<Chart> {
             format!("{share} of the {name} are {size} long.")
         })
     });
-    Chart {
-        title: "Sizes of the requests".to_owned(),
-        finding,
-        errors: "The most frequent sizes and the largest size. Counts have no error bars."
-            .to_owned(),
-        x: Axis::from_zero("of the reads or of the writes", Some(Unit::Share), xs(&series)),
-        y: Axis::named(bytes.iter().map(|bytes| format_bytes(*bytes)).collect()),
-        series,
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let x = Axis::from_zero("of the reads or of the writes", Some(Unit::Share), xs(&series));
+    let y = Axis::named(bytes.iter().map(|bytes| format_bytes(*bytes)).collect());
+    Chart::new("Sizes of the requests", finding, (x, y), series)
+        .errors("The most frequent sizes and the largest size. Counts have no error bars.")
+        .unless_empty()
 }

@@ -230,16 +230,12 @@ fn errors(validation: &Validation) -> Option<Chart> {
         Series::new("within the goal", Form::Marks, inside).toned(Tone::Good),
         Series::new("beyond the goal", Form::Marks, outside).toned(Tone::Bad),
     ];
-    Chart {
-        title: "Predicted relative to measured latency".to_owned(),
-        finding,
-        errors: "Each point is one load, averaged over its visits; 1 means no error.".to_owned(),
-        x: Axis::from_zero("of the maximum rate", Some(Unit::Share), xs(&series)),
-        y: Axis::ratios("predicted over measured", ends(&series)),
-        series,
-        rules: vec![Rule::level(1.0, "no error")],
-    }
-    .unless_empty()
+    let x = Axis::from_zero("of the maximum rate", Some(Unit::Share), xs(&series));
+    let y = Axis::ratios("predicted over measured", ends(&series));
+    Chart::new("Predicted relative to measured latency", finding, (x, y), series)
+        .errors("Each point is one load, averaged over its visits; 1 means no error.")
+        .rules([Rule::level(1.0, "no error")])
+        .unless_empty()
 }
 
 /// A load in few columns: `70 % read, 8, 20 % seq`.

@@ -212,19 +212,11 @@ fn latencies(document: &WhatIf) -> Option<Chart> {
         }
         _ => format!("According to the model, {quicker} of {all} changes make requests faster."),
     };
-    Chart {
-        title: "Mean latency, before and after".to_owned(),
-        finding,
-        errors:
-            "Error bars: 95 % intervals of the model. The model's error is common to all rows, so \
-             the ratios are more precise than the bars show."
-                .to_owned(),
-        x,
-        y: Axis::named(names(document)),
-        series,
-        rules: document.before.iter().map(rule).collect(),
-    }
-    .unless_empty()
+    let errors = "Error bars: 95 % intervals of the model. The model's error is common to all rows, so \
+                  the ratios are more precise than the bars show.";
+    let axes = (x, Axis::named(names(document)));
+    let chart = Chart::new("Mean latency, before and after", finding, axes, series);
+    chart.errors(errors).rules(document.before.iter().map(rule)).unless_empty()
 }
 
 /// The share of the maximum rate that each state uses.
@@ -246,17 +238,11 @@ fn fullness(document: &WhatIf) -> Option<Chart> {
              used."
         ),
     };
-    Chart {
-        title: "Utilization of the device".to_owned(),
-        finding,
-        errors: "IOPS as a share of the maximum IOPS of the same mix; the error is not computed."
-            .to_owned(),
-        x: Axis::from_zero("of the maximum rate", Some(Unit::Share), [1.0]),
-        y: Axis::named(names(document)),
-        series: vec![series],
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let x = Axis::from_zero("of the maximum rate", Some(Unit::Share), [1.0]);
+    let axes = (x, Axis::named(names(document)));
+    Chart::new("Utilization of the device", finding, axes, vec![series])
+        .errors("IOPS as a share of the maximum IOPS of the same mix; the error is not computed.")
+        .unless_empty()
 }
 
 fn table(story: &mut Story, document: &WhatIf) {

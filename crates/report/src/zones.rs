@@ -213,13 +213,9 @@ fn zone_map(map: &ZoneMap) -> Option<Chart> {
         Series::new("positions", Form::Marks, points),
         Series::new("zones", Form::Trace, bands.collect()),
     ];
-    Some(Chart {
-        title: "Throughput against position".to_owned(),
-        finding,
-        errors: "Error bars and bands: 95 % confidence interval over the passes.".to_owned(),
-        x: Axis::over("position", Some(Unit::Bytes), xs(&series)),
-        y: Axis::from_zero("throughput", Some(Unit::BytesPerSecond), ends(&series)),
-        rules: vec![Rule::level(most / 2.0, "half of the measured maximum")],
-        series,
-    })
+    let x = Axis::over("position", Some(Unit::Bytes), xs(&series));
+    let y = Axis::from_zero("throughput", Some(Unit::BytesPerSecond), ends(&series));
+    let errors = "Error bars and bands: 95 % confidence interval over the passes.";
+    let chart = Chart::new("Throughput against position", finding, (x, y), series);
+    Some(chart.errors(errors).rules([Rule::level(most / 2.0, "half of the measured maximum")]))
 }

@@ -166,6 +166,7 @@ impl Rule {
 
 /// A plot.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Chart {
     /// Short title.
     pub title: String,
@@ -184,6 +185,28 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// A plot without reference lines whose values have no error bars.
+    pub(crate) fn new(
+        title: impl Into<String>,
+        finding: impl Into<String>,
+        (x, y): (Axis, Axis),
+        series: Vec<Series>,
+    ) -> Self {
+        let (title, finding) = (title.into(), finding.into());
+        Self { title, finding, errors: String::new(), x, y, series, rules: Vec::new() }
+    }
+
+    /// Sets what error bars and bands mean.
+    pub(crate) fn errors(self, errors: impl Into<String>) -> Self {
+        Self { errors: errors.into(), ..self }
+    }
+
+    /// Adds reference lines.
+    pub(crate) fn rules(mut self, rules: impl IntoIterator<Item = Rule>) -> Self {
+        self.rules.extend(rules);
+        self
+    }
+
     /// Whether it is a row chart: values along the abscissa, one row per name.
     #[must_use]
     pub fn is_rows(&self) -> bool {

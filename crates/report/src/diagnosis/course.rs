@@ -110,15 +110,10 @@ pub(super) fn over_time(device: &DeviceDiagnosis, subject: &str) -> Option<Chart
         Series::new("seen", Form::Trace, seen),
         Series::new("expected at this load", Form::Trace, expected),
     ];
-    Some(Chart {
-        title: capital(&format!("{}latency, measured and expected", prefix(subject))),
-        finding: capital(&finding),
-        errors:
-            "Band: 95 % interval of the profile's prediction. Measured values are exact counts."
-                .to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), ends(&series)),
-        rules: Vec::new(),
-        series,
-    })
+    let x = Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0]));
+    let y = Axis::decades("mean latency", Some(Unit::Nanos), ends(&series));
+    let title = capital(&format!("{}latency, measured and expected", prefix(subject)));
+    let errors =
+        "Band: 95 % interval of the profile's prediction. Measured values are exact counts.";
+    Some(Chart::new(title, capital(&finding), (x, y), series).errors(errors))
 }

@@ -21,20 +21,11 @@ pub(super) fn split_chart(
         Series::new(name, Form::Stack, points.collect())
     };
     let series = vec![bars("service", |row| row.1), bars("queue", |row| row.2)];
-    let chart = Chart {
-        title: capital(&format!("{}where the latency goes", prefix(subject))),
-        finding: device.splits_compared.clone(),
-        errors: String::new(),
-        x: Axis::from_zero(
-            "mean latency",
-            Some(Unit::Nanos),
-            rows.iter().map(|row| row.1 + row.2).chain([latency]),
-        ),
-        y: Axis::named(rows.iter().map(|row| row.0.to_owned()).collect()),
-        rules: Vec::new(),
-        series,
-    };
-    chart.unless_empty()
+    let sums = rows.iter().map(|row| row.1 + row.2).chain([latency]);
+    let x = Axis::from_zero("mean latency", Some(Unit::Nanos), sums);
+    let y = Axis::named(rows.iter().map(|row| row.0.to_owned()).collect());
+    let title = capital(&format!("{}where the latency goes", prefix(subject)));
+    Chart::new(title, &device.splits_compared, (x, y), series).unless_empty()
 }
 
 pub(super) fn splits(

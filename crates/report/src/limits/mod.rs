@@ -149,18 +149,11 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
         Series::new("advertised (PAP)", Form::Marks, advertised),
         Series::new("half-power line: half the advertised peak", Form::Marks, half),
     ];
-    let chart = Chart {
-        title: "The path: advertised and real peak of each part".to_owned(),
-        finding,
-        errors:
-            "Error bars: 95 % confidence interval of the measured peak. Advertised rates have none."
-                .to_owned(),
-        x: Axis::decades("bytes per second", Some(Unit::BytesPerSecond), xs(&series)),
-        y: Axis::named(run.components.iter().map(row_name).collect()),
-        series,
-        rules: Vec::new(),
-    };
-    chart.unless_empty()
+    let x = Axis::decades("bytes per second", Some(Unit::BytesPerSecond), xs(&series));
+    let y = Axis::named(run.components.iter().map(row_name).collect());
+    Chart::new("The path: advertised and real peak of each part", finding, (x, y), series)
+        .errors("Error bars: 95 % confidence interval of the measured peak. Advertised rates have none.")
+        .unless_empty()
 }
 
 /// The limit of the next bottleneck, relative to the present one; empty if either is unknown.
@@ -205,13 +198,10 @@ fn bus(run: &LimitsRun) -> Option<Chart> {
             number::digits(most / first)
         ),
     };
-    Some(Chart {
-        title: "Re-reads of a small area on one and on several targets".to_owned(),
-        finding,
-        errors: "Error bars: 95 % confidence interval.".to_owned(),
-        x: Axis::at_values("targets at work", None, false, xs(&series)),
-        y: Axis::from_zero("throughput of all", Some(Unit::BytesPerSecond), ends(&series)),
-        rules: vec![Rule::level(most / 2.0, "half of the maximum")],
-        series,
-    })
+    let x = Axis::at_values("targets at work", None, false, xs(&series));
+    let y = Axis::from_zero("throughput of all", Some(Unit::BytesPerSecond), ends(&series));
+    let title = "Re-reads of a small area on one and on several targets";
+    let chart = Chart::new(title, finding, (x, y), series);
+    let half = Rule::level(most / 2.0, "half of the maximum");
+    Some(chart.errors("Error bars: 95 % confidence interval.").rules([half]))
 }

@@ -40,16 +40,9 @@ fn slices(named: &[(String, &Trial)], values: fn(&Trial) -> Vec<Option<f64>>) ->
     series.filter(|series| series.points.len() > 1).collect()
 }
 
-fn over_time(title: &str, finding: &str, y: Axis, rules: Vec<Rule>, series: Vec<Series>) -> Chart {
-    Chart {
-        title: title.to_owned(),
-        finding: capital(finding),
-        errors: BANDS.to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
-        y,
-        rules,
-        series,
-    }
+fn over_time(title: &str, finding: &str, y: Axis, series: Vec<Series>) -> Chart {
+    let x = Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0]));
+    Chart::new(title, capital(finding), (x, y), series).errors(BANDS)
 }
 
 /// The rate over time, with a line at half of its mean.
@@ -81,7 +74,7 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let half = (named.len() == 1).then(|| Rule::level(mean / 2.0, "half of the mean"));
     let highs = points(&series).filter_map(|point| point.high);
     let y = Axis::from_zero("I/O rate", Some(Unit::PerSecond), highs);
-    Some(over_time("I/O rate over time", &finding, y, half.into_iter().collect(), series))
+    Some(over_time("I/O rate over time", &finding, y, series).rules(half))
 }
 
 /// The mean latency over time.
@@ -98,7 +91,7 @@ pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
          usual {usual}."
     );
     let y = Axis::decades("mean latency", Some(Unit::Nanos), ends(&series));
-    Some(over_time("Latency over time", &finding, y, Vec::new(), series))
+    Some(over_time("Latency over time", &finding, y, series))
 }
 
 /// The point of a trial relative to the mean of its cell, and the series that it belongs to. The
@@ -158,16 +151,10 @@ pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
             "The scatter shows the error. With this many trials, individual error bars are not drawn."
         }
     };
-    Some(Chart {
-        title: "Trials in order of time, relative to the mean of their cell".to_owned(),
-        finding,
-        errors: errors.to_owned(),
-        x,
-        y: Axis::from_zero("rate over the mean of its cell", None, ratios.into_iter().chain([1.0])),
-        rules: vec![Rule::level(0.5, "half of the mean"), Rule::level(1.0, "")],
-        series: by_series
-            .into_iter()
-            .map(|(name, points)| Series::new(name, Form::Marks, points))
-            .collect(),
-    })
+    let y =
+        Axis::from_zero("rate over the mean of its cell", None, ratios.into_iter().chain([1.0]));
+    let series = by_series.into_iter().map(|(name, all)| Series::new(name, Form::Marks, all));
+    let title = "Trials in order of time, relative to the mean of their cell";
+    let rules = [Rule::level(0.5, "half of the mean"), Rule::level(1.0, "")];
+    Some(Chart::new(title, finding, (x, y), series.collect()).errors(errors).rules(rules))
 }

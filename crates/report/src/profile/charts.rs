@@ -75,15 +75,10 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
             half.unwrap_or_default()
         )
     });
-    Some(Chart {
-        title: "I/O rate against queue depth".to_owned(),
-        finding: sentence(said, ""),
-        errors: OVER_VISITS.to_owned(),
-        x: Axis::at_values("queue depth", None, true, xs(&series)),
-        y: Axis::from_zero("random I/O rate", Some(Unit::PerSecond), ends(&series)),
-        rules: rules.collect(),
-        series,
-    })
+    let x = Axis::at_values("queue depth", None, true, xs(&series));
+    let y = Axis::from_zero("random I/O rate", Some(Unit::PerSecond), ends(&series));
+    let chart = Chart::new("I/O rate against queue depth", sentence(said, ""), (x, y), series);
+    Some(chart.errors(OVER_VISITS).rules(rules))
 }
 
 fn latency_against_rate(profile: &Profile) -> Option<Chart> {
@@ -126,15 +121,12 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
             ));
         }
     }
-    Some(Chart {
-        title: "Latency against rate".to_owned(),
-        finding: sentence(said, "The latency under an open load is unknown."),
-        errors: format!("{OVER_VISITS} Expectations have the error of the model. M/M/1 has none."),
-        x: Axis::from_zero("I/O rate", Some(Unit::PerSecond), xs(&series)),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), ys(&series)),
-        rules,
-        series,
-    })
+    let finding = sentence(said, "The latency under an open load is unknown.");
+    let errors = format!("{OVER_VISITS} Expectations have the error of the model. M/M/1 has none.");
+    let x = Axis::from_zero("I/O rate", Some(Unit::PerSecond), xs(&series));
+    let y = Axis::decades("mean latency", Some(Unit::Nanos), ys(&series));
+    let chart = Chart::new("Latency against rate", finding, (x, y), series);
+    Some(chart.errors(errors).rules(rules))
 }
 
 fn size_name(curve: &SizeCurve) -> String {
@@ -172,15 +164,11 @@ fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
     });
     let (half, whole) = (number::rate(first.half_of_max_bytes_per_s), number::rate(most(first)));
     let values = ends(&series).chain(curves.iter().map(|curve| most(curve)));
-    Some(Chart {
-        title: format!("{} throughput against request size", capital(op.name())),
-        finding: format!("Half of the measured maximum ({half} of {whole}) is reached: {said}."),
-        errors: OVER_VISITS.to_owned(),
-        x: Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series)),
-        y: Axis::from_zero("throughput", Some(Unit::BytesPerSecond), values),
-        series,
-        rules,
-    })
+    let title = format!("{} throughput against request size", capital(op.name()));
+    let finding = format!("Half of the measured maximum ({half} of {whole}) is reached: {said}.");
+    let x = Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series));
+    let y = Axis::from_zero("throughput", Some(Unit::BytesPerSecond), values);
+    Some(Chart::new(title, finding, (x, y), series).errors(OVER_VISITS).rules(rules))
 }
 
 /// CPU time per request or per MiB, for the cells of the size curves.
@@ -214,15 +202,11 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
         true => Axis::decades("CPU time per MiB", Some(Unit::Nanos), ys(&series)),
         false => Axis::from_zero("CPU time per request", Some(Unit::Nanos), ends(&series)),
     };
-    Some(Chart {
-        title: format!("{} against request size", y.title),
-        finding: capital(&finding),
-        errors: format!("{OVER_VISITS} CPU time charged to halfpower: a lower bound."),
-        x: Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series)),
-        y,
-        rules: half_power_sizes(profile),
-        series,
-    })
+    let x = Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series));
+    let errors = format!("{OVER_VISITS} CPU time charged to halfpower: a lower bound.");
+    let title = format!("{} against request size", y.title);
+    let chart = Chart::new(title, capital(&finding), (x, y), series);
+    Some(chart.errors(errors).rules(half_power_sizes(profile)))
 }
 
 /// Vertical lines at the half-power points, in the plots of cost.
@@ -270,18 +254,14 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
         if fit.left_out.is_empty() { "" } else { "; points excluded from the line are marked" }
     );
     let highs = points(&series).flat_map(|point| [Some(point.y), point.high]).flatten();
-    Some(Chart {
-        title: "Latency of one request against its size".to_owned(),
-        finding,
-        errors: format!(
-            "{OVER_VISITS} Bands: the fitted line; the errors of its fixed part and of its slope are \
-             combined as independent."
-        ),
-        x: Axis::over("request size", Some(Unit::Bytes), xs(&series).chain([0.0])),
-        y: Axis::from_zero("mean latency at QD 1", Some(Unit::Nanos), highs),
-        rules: Vec::new(),
-        series,
-    })
+    let x = Axis::over("request size", Some(Unit::Bytes), xs(&series).chain([0.0]));
+    let y = Axis::from_zero("mean latency at QD 1", Some(Unit::Nanos), highs);
+    let errors = format!(
+        "{OVER_VISITS} Bands: the fitted line; the errors of its fixed part and of its slope are \
+         combined as independent."
+    );
+    let chart = Chart::new("Latency of one request against its size", finding, (x, y), series);
+    Some(chart.errors(errors))
 }
 
 /// A fitted line over the sizes that it was fitted to. The fit stores the intervals of its

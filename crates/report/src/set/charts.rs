@@ -161,15 +161,9 @@ fn plane(set: &Set<'_>, abscissa: &Abscissa, plot: &Plot<'_>, measure: Measure) 
         }
         Measure::Throughput | Measure::Rate | Measure::Latency => set.errors.clone(),
     };
-    Some(Chart {
-        title: format!("{} against {x_words}{of}", capital(measure.title())),
-        finding,
-        errors,
-        y: measure.axis(ends(&series)),
-        x,
-        rules: measure.is_rate().then_some(half).into_iter().collect(),
-        series,
-    })
+    let title = format!("{} against {x_words}{of}", capital(measure.title()));
+    let chart = Chart::new(title, finding, (x, measure.axis(ends(&series))), series);
+    Some(chart.errors(errors).rules(measure.is_rate().then_some(half)))
 }
 
 /// The smallest size from which each curve stays above half of the maximum.
@@ -287,15 +281,11 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
         found.iter().enumerate().map(|(row, (_, it))| Point::known(row as f64, it).across());
     let ends = found.iter().map(|(_, estimate)| estimate.high.max(estimate.value));
     let half = Rule::upright(most.value / 2.0, "half of the maximum");
-    Some(Chart {
-        title: capital(measure.title()),
-        finding: capital(&finding),
-        errors: set.errors.clone(),
-        x: Axis::from_zero(measure.title(), Some(measure.about().1), ends),
-        y: Axis::named(found.iter().map(|(name, _)| name.clone()).collect()),
-        series: vec![Series::new("", Form::Bars, points.collect())],
-        rules: measure.is_rate().then_some(half).into_iter().collect(),
-    })
+    let x = Axis::from_zero(measure.title(), Some(measure.about().1), ends);
+    let y = Axis::named(found.iter().map(|(name, _)| name.clone()).collect());
+    let series = vec![Series::new("", Form::Bars, points.collect())];
+    let chart = Chart::new(capital(measure.title()), capital(&finding), (x, y), series);
+    Some(chart.errors(&set.errors).rules(measure.is_rate().then_some(half)))
 }
 
 /// The distributions along the first curve, or those of the first cells.

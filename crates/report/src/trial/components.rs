@@ -66,13 +66,11 @@ pub(super) fn chart(components: &[ComponentUse]) -> Option<Chart> {
         Point::bare(component.busy_share, row as f64).remark(phases(component, 0.0))
     });
     let busy = number::percent(shown.busy_share);
-    Some(Chart {
-        title: "How busy the parts of the path were".to_owned(),
-        finding: format!("{} was busy {busy} of the time: {verdict}.", shown.name),
-        errors: "Counted by the simulator, without error.".to_owned(),
-        x: Axis::from_zero("share of time in use", Some(Unit::Share), [1.0]),
-        y: Axis::named(components.iter().map(|component| component.name.clone()).collect()),
-        series: vec![Series::new("", Form::Bars, points.collect())],
-        rules: vec![Rule::upright(0.5, "half of the time")],
-    })
+    let finding = format!("{} was busy {busy} of the time: {verdict}.", shown.name);
+    let x = Axis::from_zero("share of time in use", Some(Unit::Share), [1.0]);
+    let y = Axis::named(components.iter().map(|component| component.name.clone()).collect());
+    let series = vec![Series::new("", Form::Bars, points.collect())];
+    let chart = Chart::new("How busy the parts of the path were", finding, (x, y), series);
+    let half = Rule::upright(0.5, "half of the time");
+    Some(chart.errors("Counted by the simulator, without error.").rules([half]))
 }
