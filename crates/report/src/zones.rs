@@ -18,30 +18,18 @@ const USUAL: (usize, u32) = (60, 5);
 
 /// The story of a zone map.
 pub fn zones(map: &ZoneMap) -> Story {
-    let chance = number::percent(map.false_alarm_share);
     let mut story = Story::new("Zones", target::summary(&map.target), map.simulated)
         .saved(&map.id, &map.findings);
-    story.headline = match map.bands.len() {
-        0 | 1 => {
-            format!("No zones: {} passes found no step (false-alarm rate {chance}).", map.passes)
-        }
-        many => match map.bands.first().zip(map.bands.last()) {
-            Some((first, last)) => format!(
-                "{many} zones, from {} at the start to {} at the end.",
-                number::rate(first.bytes_per_s.value),
-                number::rate(last.bytes_per_s.value)
-            ),
-            None => format!("{many} zones."),
-        },
-    };
+    let chance = number::percent(map.false_alarm_share);
+    let none =
+        format!("No zones: {} passes found no step (false-alarm rate {chance}).", map.passes);
+    story.headline = steps(map).map_or(none, |zones| zones + ".");
     story.takeaway("loss", loss(map));
     story.fact("loss", loss(map));
     let lowest = told(&map.lowest, |place| {
-        format!(
-            "{} at {}; a sequential read of the whole target can rely on this rate",
-            number::rate_with_interval(&place.bytes_per_s),
-            format_bytes(place.offset_bytes.0)
-        )
+        let rate = number::rate_with_interval(&place.bytes_per_s);
+        let at = format_bytes(place.offset_bytes.0);
+        format!("{rate} at {at}; a sequential read of the whole target can rely on this rate")
     });
     story.takeaway("lowest", lowest.clone());
     story.fact("lowest", lowest);
@@ -68,6 +56,13 @@ pub fn zones(map: &ZoneMap) -> Story {
     story.condition("design", design);
     story.commands.push(command(map));
     story
+}
+
+/// `3 zones, from 210 MB/s at the start to 98 MB/s at the end`; `None` without a step.
+fn steps(map: &ZoneMap) -> Option<String> {
+    let [first, .., last] = map.bands.as_slice() else { return None };
+    let [first, last] = [first, last].map(|band| number::rate(band.bytes_per_s.value));
+    Some(format!("{} zones, from {first} at the start to {last} at the end", map.bands.len()))
 }
 
 /// The command that repeats the map.
@@ -97,10 +92,8 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
         told(share, |share| {
             let held = share.high < HELD_BACK;
             let why = if held { ": the bottleneck is above the members" } else { "" };
-            format!(
-                "{} of {count} times the slowest member's rate{why}",
-                number::with_range(share, number::percent)
-            )
+            let share = number::with_range(share, number::percent);
+            format!("{share} of {count} times the slowest member's rate{why}")
         })
     };
     story.fact("first positions", give(&array.first_share));
@@ -110,12 +103,9 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
     let slow = zoned.filter_map(|member| member.inner_loss.value());
     let most = slow.max_by(|a, b| a.value.total_cmp(&b.value));
     if let (Some(member), Some(whole)) = (most, map.inner_loss.value()) {
-        let text = format!(
-            "from the first to the last positions, a member loses {} of its rate, the array {}",
-            number::percent(member.value),
-            number::percent(whole.value)
-        );
-        story.fact("slow zone", text);
+        let [member, array] = [member, whole].map(|loss| number::percent(loss.value));
+        let member = format!("a member loses {member} of its rate, the array {array}");
+        story.fact("slow zone", format!("from the first to the last positions, {member}"));
     }
     // Among equal members, none is the slowest.
     if array.members.len() > 1 {
@@ -195,19 +185,10 @@ fn zone_map(map: &ZoneMap) -> Option<Chart> {
         let last = positions.get(band.last as usize).map_or(0.0, |p| offset(p.offset_bytes));
         [offset(band.offset_bytes), last + step].map(|x| Point::estimate(x, &band.bytes_per_s))
     });
-    let finding = match map.bands.as_slice() {
-        [] | [_] => format!(
-            "No step was found (false-alarm rate {}).",
-            number::percent(map.false_alarm_share)
-        ),
-        [first, .., last] => format!(
-            "{} zones, from {} at the start to {} at the end; the probability of such steps by \
-             chance is {}.",
-            map.bands.len(),
-            number::rate(first.bytes_per_s.value),
-            number::rate(last.bytes_per_s.value),
-            number::digits(map.p_value)
-        ),
+    let (chance, p) = (number::percent(map.false_alarm_share), number::digits(map.p_value));
+    let finding = match steps(map) {
+        None => format!("No step was found (false-alarm rate {chance})."),
+        Some(zones) => format!("{zones}; the probability of such steps by chance is {p}."),
     };
     let series = vec![
         Series::new("positions", Form::Marks, points),
