@@ -202,20 +202,9 @@ const KEYS: [(&str, &str); 10] = [
 ];
 
 /// The keys in the footer, the most important first: 80 columns show all, a narrow screen the first few.
-const FOOTER: [&str; 11] = [
-    "q:quit",
-    "h:help",
-    "Enter:open",
-    "s:sort",
-    "/:find",
-    "p:pause",
-    "r:rec",
-    "a:all",
-    "u:unit",
-    "+-:sec",
-    "m:mouse",
-];
-/// Explains the mark of a busy figure in the footer while one is shown, after the help key.
+const FOOTER: [&str; 2] =
+    ["q:quit h:help", "Enter:open s:sort /:find p:pause r:rec a:all u:unit +-:sec m:mouse"];
+/// Explains the mark of a busy figure in the footer while one is shown, between the two.
 const BUSY_MARK: &str = "busy ?:unreliable";
 /// The table shrinks to this many rows in favour of the selected device's details.
 const TABLE_ROWS_MIN: usize = 3;
@@ -419,7 +408,8 @@ fn keys(area: Rect, data: &WatchData, view: &WatchView) -> Page {
         let doubted = data.rows.iter().any(|row| row.device.busy_doubt.is_some());
         let mark = (doubted && !view.detail && !view.help).then_some(BUSY_MARK);
         let mut fitting = String::new();
-        for key in FOOTER[..2].iter().copied().chain(mark).chain(FOOTER[2..].iter().copied()) {
+        let [first, rest] = FOOTER.map(|keys| keys.split(' '));
+        for key in first.chain(mark).chain(rest) {
             let gap = if fitting.is_empty() { "" } else { " " };
             if fitting.len() + gap.len() + key.len() > usize::from(area.width) {
                 break;
