@@ -14,7 +14,7 @@ pub fn document_schema<T: JsonSchema>(name: &str) -> Value {
 }
 
 /// The text form of an enum in JSON.
-pub(crate) fn word<T: Serialize>(value: T) -> String {
+pub fn word<T: Serialize>(value: T) -> String {
     match serde_json::to_value(value) {
         Ok(Value::String(word)) => word,
         _ => String::new(),

@@ -11,7 +11,7 @@ use crate::number::{self, change, counted};
 use crate::story::{Action, Badge, Cell, Section, Story, Tone, joined};
 use record::{
     ComparedCell, ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit,
-    ComparedVerdict, Comparison, Unit,
+    ComparedVerdict, Comparison, Unit, word,
 };
 use stats::{Ordered, grouped};
 
@@ -48,7 +48,7 @@ const METRICS: [Metric; 8] = [
     ),
 ];
 
-fn word(metric: ComparedMetric) -> &'static str {
+fn metric_words(metric: ComparedMetric) -> &'static str {
     METRICS.iter().find(|one| one.0 == metric).map_or("", |one| one.2)
 }
 
@@ -95,29 +95,18 @@ pub fn comparison(comparison: &Comparison) -> Story {
 
 /// `experiment 0192ab34 of /data, where cache=all, 2026-11-22 06:50 UTC; one value per block`.
 fn side_line(side: &ComparedSide) -> String {
-    let kind = match side.kind {
-        ComparedKind::Trial => "trial",
-        ComparedKind::Experiment => "experiment",
-        ComparedKind::Profile => "profile",
-        ComparedKind::Trace => "trace",
-    };
+    let kind = word(side.kind);
     let documents = match side.ids.as_slice() {
         [id] if side.kind != ComparedKind::Trace => format!("{kind} {id}"),
-        [_] => kind.to_owned(),
-        ids => counted(ids.len() as f64, kind),
+        [_] => kind,
+        ids => counted(ids.len() as f64, &kind),
     };
     let arm = joined(&side.arm, " and ", |(axis, level)| format!("{axis}={level}"));
     let mut text = format!("{documents} of {}", side.target);
     text.extend((!arm.is_empty()).then(|| format!(", where {arm}")));
     text.extend(side.simulated.then_some(", SIMULATED"));
     text.extend(side.time.as_deref().map(|time| format!(", {}", number::when(time))));
-    let observed = match side.unit {
-        ComparedUnit::Block => "block",
-        ComparedUnit::Visit => "visit",
-        ComparedUnit::Run => "run",
-        ComparedUnit::Trial => "trial",
-    };
-    text + &format!("; one value per {observed}")
+    text + &format!("; one value per {}", word(side.unit))
 }
 
 fn rows(count: usize) -> String {
@@ -251,7 +240,7 @@ fn named(story: &mut Story, comparison: &Comparison) {
         let size = |row: &ComparedRow| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
         found.sort_by_cached_key(|(_, one)| Ordered(-size(one)));
         for (label, row) in found.iter().take(NAMED) {
-            story.fact(format!("{} of {}", word(row.metric), short(label)), summary(row));
+            story.fact(format!("{} of {}", metric_words(row.metric), short(label)), summary(row));
         }
         if found.len() > NAMED {
             let name = format!("and {} more {}", found.len() - NAMED, verdict(kind).0);

@@ -217,8 +217,7 @@ fn verdict_text(episode: &Episode) -> String {
 
 fn badge(source: &str, device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
     // Certainty about not knowing is no information.
-    let sure = (main.verdict != Verdict::NotEnoughEvidence)
-        .then(|| confidence(main.confidence).to_owned());
+    let sure = (main.verdict != Verdict::NotEnoughEvidence).then(|| confidence(main.confidence));
     let share = device.shares.iter().find(|share| share.verdict == main.verdict);
     let time = share
         .filter(|share| device.episodes.len() > 1 && share.share_of_time < NEARLY_ALL)

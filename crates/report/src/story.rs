@@ -30,18 +30,13 @@ pub fn severity(severity: Severity) -> (&'static str, Tone) {
     }
 }
 
-pub(crate) fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Certain => "certain",
-        Confidence::AlmostCertain => "almost certain",
-        Confidence::Likely => "likely",
-        Confidence::Possible => "possible",
-    }
+pub(crate) fn confidence(confidence: Confidence) -> String {
+    record::word(confidence).replace('_', " ")
 }
 
 /// The word for a confidence below certain.
 pub(crate) fn doubt(doubted: Confidence) -> Option<String> {
-    (doubted != Confidence::Certain).then(|| confidence(doubted).to_owned())
+    (doubted != Confidence::Certain).then(|| confidence(doubted))
 }
 
 /// An explanation that the verdict does not exclude.

@@ -11,8 +11,8 @@ use crate::story::joined;
 use record::{
     BUCKETS, Client, Clients, DirectionResult, HistogramSnapshot, IntervalDirection,
     IntervalResult, Measured, SizeShare, TimeSummary, Trial, TrialResult, bucket_high, bucket_low,
+    word,
 };
-use serde::Serialize;
 use thiserror::Error;
 
 /// Names of the tables and of their files, without `.csv`.
@@ -444,10 +444,4 @@ fn size_mix(sizes: &[SizeShare]) -> Option<String> {
 /// An option of the workload; `None` if the options are unknown.
 fn known<T>(trial: &Trial, option: T) -> Option<T> {
     trial.workload.options_known().then_some(option)
-}
-
-/// An enum value as in JSON.
-fn word(value: impl Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_owned()
 }

@@ -1,8 +1,8 @@
 //! Reports one load from several machines: what each did, how well they coincided, and the share of each.
 
-use crate::story::{Cell, Section, Story, number};
+use crate::story::{Cell, Section, Story, joined, number};
 use record::{
-    Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word,
+    Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word, word,
 };
 
 /// A row of the table: a client, and its trial if it has one.
