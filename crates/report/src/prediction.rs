@@ -149,12 +149,10 @@ fn of_commits(story: &mut Story, commits: &CommitPrediction) {
 }
 
 fn answer(story: &mut Story, prediction: &Prediction) {
-    story.headline = format!(
-        "The mean latency is {}; the load is {} of the highest rate.",
-        number::with_range(&prediction.latency_ns, number::time),
-        number::percent(prediction.saturation)
-    );
     let mean = number::with_range(&prediction.latency_ns, number::time);
+    let share = number::percent(prediction.saturation);
+    story.headline =
+        format!("The mean latency is {mean}; the load is {share} of the highest rate.");
     story.fact("latency", format!("mean {mean}"));
     if let (Some(read), Some(write)) = (&prediction.read_latency_ns, &prediction.write_latency_ns) {
         let (read, write) = (number::time(read.value), number::time(write.value));
@@ -184,7 +182,6 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));
     let busy = number::percent(prediction.utilization);
     story.fact("utilization", format!("at least one request in flight for {busy} of the time"));
-    let share = number::percent(prediction.saturation);
     let max = number::with_interval(&prediction.max_iops, number::per_second);
     story.fact("saturation", format!("{share} of the max IOPS of this mix, {max}"));
     if !prediction.offered.is_open() {
@@ -203,14 +200,14 @@ fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) 
         _ => String::new(),
     };
     let run = run_of(target, area_bytes, prediction);
-    match prediction.mix.share(|class| class.locality == Locality::Hit) {
-        hits if (0.001..0.999).contains(&hits) => format!(
-            "`{run}` measures it in ten seconds, with random requests in place of the {} that a \
-             cache serves{left}",
-            number::percent(hits)
-        ),
-        _ => format!("`{run}` measures it in ten seconds{left}"),
-    }
+    let hits = prediction.mix.share(|class| class.locality == Locality::Hit);
+    let without = match number::percent(hits) {
+        hit if (0.001..0.999).contains(&hits) => {
+            format!(", with random requests in place of the {hit} that a cache serves")
+        }
+        _ => String::new(),
+    };
+    format!("`{run}` measures it in ten seconds{without}{left}")
 }
 
 /// The run as a command, on the area of the profile: on a rotating disk a larger area is slower.
@@ -257,31 +254,26 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
         Objective::MeanNs(most) => ("mean", most),
         Objective::P99Ns(most) => ("p99", most),
     };
-    let text = match (&answer.at, &answer.not) {
-        (Some(at), _) => {
-            let share = number::percent(at.saturation);
-            match at.offered {
-                Offered::Depth(depth) => format!(
-                    "met up to {} by a program at QD {}, {share} of the maximum; unknown for \
-                     requests that arrive independently (check --for-diagnosis measures these)",
-                    number::with_interval(&at.iops, number::per_second),
-                    plain(depth)
-                ),
-                _ => {
-                    let safe = match at.iops.low > 0.0 {
-                        true => format!("safe up to {}", number::per_second(at.iops.low)),
-                        false => "no rate is safe".to_owned(),
-                    };
-                    format!(
-                        "met up to {}, {share} of the maximum; {safe} (safe: the whole interval of \
-                         the latency meets it)",
-                        number::with_range(&at.iops, number::per_second)
-                    )
-                }
-            }
+    let met = |at: &Prediction| {
+        let share = number::percent(at.saturation);
+        if let Offered::Depth(depth) = at.offered {
+            let (rate, depth) = (number::with_interval(&at.iops, number::per_second), plain(depth));
+            return format!(
+                "met up to {rate} by a program at QD {depth}, {share} of the maximum; unknown for \
+                 requests that arrive independently (check --for-diagnosis measures these)"
+            );
         }
-        (None, not) => not.clone().unwrap_or_default(),
+        let rate = number::with_range(&at.iops, number::per_second);
+        let safe = match at.iops.low > 0.0 {
+            true => format!("safe up to {}", number::per_second(at.iops.low)),
+            false => "no rate is safe".to_owned(),
+        };
+        format!(
+            "met up to {rate}, {share} of the maximum; {safe} (safe: the whole interval of the latency \
+             meets it)"
+        )
     };
+    let text = answer.at.as_ref().map(met).or_else(|| answer.not.clone()).unwrap_or_default();
     (format!("SLO {label} {}", number::time(most)), text)
 }
 
@@ -364,13 +356,8 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
     };
     let prefix = if is_rate || is_commit { "At" } else { "At QD" };
     let other = if last.at > at { last } else { points.first()? };
-    let finding = format!(
-        "{prefix} {} {what} takes {}; at {} it takes {}.",
-        place(at),
-        time(own),
-        place(other.at),
-        time(other),
-    );
+    let ([here, there], [now, then]) = ([at, other.at].map(place), [own, other].map(time));
+    let finding = format!("{prefix} {here} {what} takes {now}; at {there} it takes {then}.");
     let max = document.predictions.iter().find(|one| Some(one.model) == document.advised);
     let max = max.map(|one| one.max_iops.value).or(document.sheet.as_ref().map(|it| it.max_per_s));
     let max = max.filter(|_| is_rate);

@@ -11,7 +11,7 @@ mod tests_behind;
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
 use crate::story::{Alternative, Badge, Cell, Story, Tone, joined, number};
 use crate::target;
-use record::{HalfPower, LimitsRun, PathComponent, Sizing, Unit, shell_word};
+use record::{BusPoint, HalfPower, LimitsRun, PathComponent, Sizing, Unit, shell_word};
 
 /// The story of a run of limits.
 pub fn limits(run: &LimitsRun) -> Story {
@@ -69,11 +69,9 @@ fn path(story: &mut Story, components: &[PathComponent]) {
         });
         t.right("RAP", |part| {
             let bound = if part.rap_is_lower_bound { "≥ " } else { "" };
-            match part.rap_bytes_per_s.value() {
+            match part.rap_bytes_per_s.value().map(|rap| number::rate(rap.value)) {
                 None => Cell::toned("not measured", Tone::Faint),
-                Some(rap) => {
-                    Cell::toned(format!("{bound}{}", number::rate(rap.value)), Tone::Strong)
-                }
+                Some(rate) => Cell::toned(format!("{bound}{rate}"), Tone::Strong),
             }
         });
         t.interval(|part| part.rap_bytes_per_s.value().copied());
@@ -133,16 +131,15 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
         run.components.iter().filter(move |component| wanted(component.half_power))
     };
     let missed = joined(of(|it| it == HalfPower::Missed), ", ", |component| component.name.clone());
-    let finding = format!(
-        "{} of the {} parts with both peaks known reach at least half of the advertised peak{}.",
-        of(|it| it == HalfPower::Reached).count(),
-        of(|it| it != HalfPower::NotKnown).count(),
-        if missed.is_empty() { missed } else { format!("; {missed} reaches less") }
-    );
+    let missed = if missed.is_empty() { missed } else { format!("; {missed} reaches less") };
+    let reached = of(|it| it == HalfPower::Reached).count();
     let finding = match of(|it| it != HalfPower::NotKnown).count() {
         0 => "No part has both an advertised and a measured peak, so no half-power line is drawn."
             .to_owned(),
-        _ => finding,
+        known => format!(
+            "{reached} of the {known} parts with both peaks known reach at least half of the advertised \
+             peak{missed}."
+        ),
     };
     let series = vec![
         Series::new("measured (RAP)", Form::Marks, measured),
@@ -164,10 +161,8 @@ fn headroom(run: &LimitsRun) -> String {
     let next = others.min_by(|(_, a), (_, b)| a.total_cmp(b));
     next.map_or_else(String::new, |(name, rate)| {
         let times = number::digits(rate / binding.bytes_per_s.value);
-        format!(
-            "{name} would be the next bottleneck among the measured parts, at {times} times the \
-                 rate"
-        )
+        let next = "would be the next bottleneck among the measured parts";
+        format!("{name} {next}, at {times} times the rate")
     })
 }
 
@@ -180,22 +175,17 @@ fn row_name(component: &PathComponent) -> String {
 
 fn bus(run: &LimitsRun) -> Option<Chart> {
     let bus = run.bus.value().filter(|bus| bus.points.len() > 1)?;
-    let points = bus
-        .points
-        .iter()
-        .map(|point| Point::estimate(f64::from(point.targets), &point.again_bytes_per_s));
-    let series = vec![Series::new("", Form::Curve, points.collect())];
+    let point = |it: &BusPoint| Point::estimate(f64::from(it.targets), &it.again_bytes_per_s);
+    let series = vec![Series::new("", Form::Curve, bus.points.iter().map(point).collect())];
     let most = ys(&series).fold(0.0, f64::max);
     let first = bus.points.first()?.again_bytes_per_s.value;
-    let finding = match bus.limit_bytes_per_s.value() {
+    let (all, times) = (bus.points.len(), number::digits(most / first));
+    let finding = match bus.limit_bytes_per_s.value().map(number::rate_with_interval) {
         Some(limit) => format!(
-            "The combined rate of re-reads stops growing at {}, the limit of bus and controller.",
-            number::rate_with_interval(limit)
+            "The combined rate of re-reads stops growing at {limit}, the limit of bus and controller."
         ),
         None => format!(
-            "{} targets together read {} times as fast as one, so no bus limit is visible.",
-            bus.points.len(),
-            number::digits(most / first)
+            "{all} targets together read {times} times as fast as one, so no bus limit is visible."
         ),
     };
     let x = Axis::at_values("targets at work", None, false, xs(&series));

@@ -42,6 +42,10 @@ fn curve_name(curve: &DepthCurve) -> String {
     format!("{} of {}", curve.op.plural(), format_bytes(curve.bs_bytes))
 }
 
+fn half_name(curve: &DepthCurve) -> String {
+    format!("half of the maximum, {}", curve.op.plural())
+}
+
 fn rate_against_depth(profile: &Profile) -> Option<Chart> {
     let curves = &profile.depth_curves;
     let series = curves.iter().map(|curve| {
@@ -52,28 +56,21 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
         Series::new(curve_name(curve), Form::Curve, points.collect())
     });
     let series: Vec<Series> = series.collect();
-    let rules = curves.iter().map(|curve| {
-        Rule::level(
-            curve.max_iops.value / 2.0,
-            format!("half of the maximum, {}", curve.op.plural()),
-        )
-    });
+    let half = |curve: &DepthCurve| curve.max_iops.value / 2.0;
+    let rules = curves.iter().map(|curve| Rule::level(half(curve), half_name(curve)));
     let said = curves.iter().map(|curve| {
-        let half = curve.points.iter().find(|p| p.iops.value >= curve.max_iops.value / 2.0);
+        let half = curve.points.iter().find(|point| point.iops.value >= half(curve));
         let half = half.map(|point| format!(", half the maximum from QD {}", point.depth));
+        let half = half.unwrap_or_default();
         let knee = match curve.knee {
             Some(depth) if depth != curve.max_depth => format!(", with the knee at QD {depth}"),
             Some(_) => String::new(),
             None => ", with no knee up to there".to_owned(),
         };
-        let most = rerun(profile, &curve.max_iops, (curve.op, Pattern::Random, curve.max_depth));
-        format!(
-            "{} reach {} at QD {}{}{knee}",
-            curve_name(curve),
-            number::with_interval(&most, number::per_second),
-            curve.max_depth,
-            half.unwrap_or_default()
-        )
+        let (name, depth) = (curve_name(curve), curve.max_depth);
+        let most = rerun(profile, &curve.max_iops, (curve.op, Pattern::Random, depth));
+        let most = number::with_interval(&most, number::per_second);
+        format!("{name} reach {most} at QD {depth}{half}{knee}")
     });
     let x = Axis::at_values("queue depth", None, true, xs(&series));
     let y = Axis::from_zero("random I/O rate", Some(Unit::PerSecond), ends(&series));
@@ -105,19 +102,16 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
         ] {
             series.push(Series::new(format!("{name} {what}"), form, points));
         }
-        rules.push(Rule::upright(
-            curve.max_iops.value / 2.0,
-            format!("half of the maximum, {name}"),
-        ));
+        rules.push(Rule::upright(curve.max_iops.value / 2.0, half_name(curve)));
         let alone = curve.points.iter().find(|point| point.depth == 1);
         let half = expected.iter().find(|e| (e.saturation - 0.5).abs() < 1e-9);
         if let (Some(alone), Some(half)) = (alone, half) {
+            let (alone, half) = (alone.latency_ns.value, half.latency_ns);
+            let times = number::digits(half.value / alone);
+            let (half, alone) = (number::with_interval(&half, number::time), number::time(alone));
             said.push(format!(
-                "at half of the maximum, {name} that arrive independently take {}, {} times the \
-                 latency at QD 1 ({})",
-                number::with_interval(&half.latency_ns, number::time),
-                number::digits(half.latency_ns.value / alone.latency_ns.value),
-                number::time(alone.latency_ns.value)
+                "at half of the maximum, {name} that arrive independently take {half}, {times} times \
+                 the latency at QD 1 ({alone})"
             ));
         }
     }
@@ -246,13 +240,11 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
         true => format!(" plus {} per KiB", number::with_interval(&per_kib, number::time)),
         false => "; its size has no measurable effect".to_owned(),
     };
-    let finding = format!(
-        "At QD 1, a {} {} takes {}{per_kib}{}.",
-        fit.pattern.name(),
-        fit.op.name(),
-        number::with_interval(&fit.intercept_ns, number::time),
-        if fit.left_out.is_empty() { "" } else { "; points excluded from the line are marked" }
-    );
+    let marked =
+        if fit.left_out.is_empty() { "" } else { "; points excluded from the line are marked" };
+    let (pattern, op) = (fit.pattern.name(), fit.op.name());
+    let fixed = number::with_interval(&fit.intercept_ns, number::time);
+    let finding = format!("At QD 1, a {pattern} {op} takes {fixed}{per_kib}{marked}.");
     let highs = points(&series).flat_map(|point| [Some(point.y), point.high]).flatten();
     let x = Axis::over("request size", Some(Unit::Bytes), xs(&series).chain([0.0]));
     let y = Axis::from_zero("mean latency at QD 1", Some(Unit::Nanos), highs);

@@ -190,22 +190,13 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let (half, most) = (measure.written(most / 2.0), measure.written(most));
     let from: Vec<f64> = reaching.iter().map(|(size, _)| *size).collect();
     let alike = from.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
-    match from.first() {
+    let clauses = clauses.join("; ");
+    let reached = match from.first() {
         // One sentence covers all curves that begin at the same size.
-        Some(size) if alike && never == 0 => {
-            format!(
-                "Half of the maximum ({half} of {most}) is reached at {} and above.",
-                x.label(*size)
-            )
-        }
-        _ => {
-            let clauses = clauses.join("; ");
-            format!(
-                "Half of the maximum ({half} of {most}) is reached by {}.",
-                clauses.trim_start()
-            )
-        }
-    }
+        Some(size) if alike && never == 0 => format!("at {} and above", x.label(*size)),
+        _ => format!("by {}", clauses.trim_start()),
+    };
+    format!("Half of the maximum ({half} of {most}) is reached {reached}.")
 }
 
 /// The maximum, and its gain over the start of its curve.
@@ -219,17 +210,15 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let half = best.points.iter().find(|point| point.y >= most / 2.0);
     let at = |value: f64| format!("{} {}", x.title, x.label(value));
     let half = half.filter(|half| half.x > first.x);
-    let half = half
-        .map_or(String::new(), |p| format!("; half the maximum is reached at {}", x.label(p.x)));
-    let gain = if place == 0 {
-        "where its curve begins".to_owned()
-    } else {
-        format!("{} times the value at {}", number::digits(top.y / first.y), x.label(first.x))
+    let half = half.map(|point| format!("; half the maximum is reached at {}", x.label(point.x)));
+    let times = number::digits(top.y / first.y);
+    let gain = match place {
+        0 => "where its curve begins".to_owned(),
+        _ => format!("{times} times the value at {}", x.label(first.x)),
     };
-    let name = prefix(&best.name);
-    let text =
-        format!("{name}the maximum is {} at {}, {gain}{half}.", measure.written(most), at(top.x));
-    capital(&text)
+    let (name, half) = (prefix(&best.name), half.unwrap_or_default());
+    let (most, at) = (measure.written(most), at(top.x));
+    capital(&format!("{name}the maximum is {most} at {at}, {gain}{half}."))
 }
 
 /// The curve that changes most from its first to its last value.

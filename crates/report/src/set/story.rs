@@ -41,10 +41,10 @@ pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     tell(&mut story, &set);
     story.fact("trials", done(experiment));
     if trials.len() < experiment.done.len() {
-        story.left_out.push(format!(
-            "{} missing: distributions and time plots cover the other trials.",
-            counted((experiment.done.len() - trials.len()) as f64, "trial")
-        ));
+        let missing = counted((experiment.done.len() - trials.len()) as f64, "trial");
+        let text =
+            format!("{missing} missing: distributions and time plots cover the other trials.");
+        story.left_out.push(text);
     }
     story.actions.extend(advice::actions(&experiment.advice));
     story.actions.extend(best_sizes(&experiment.reached));
@@ -82,21 +82,18 @@ pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
     story.fact("combinations", set.cells.len().to_string());
     if set.cells.len() <= COURSES {
         let axes = set.all_axes();
-        let named = set
-            .cells
-            .iter()
-            .filter_map(|cell| Some((arrange::name(&set, cell, &axes), *cell.trials.first()?)));
-        let named: Vec<(String, &Trial)> = named.collect();
+        let named =
+            |cell: &SetCell<'_>| Some((arrange::name(&set, cell, &axes), *cell.trials.first()?));
+        let named: Vec<(String, &Trial)> = set.cells.iter().filter_map(named).collect();
         story.charts.extend(plots::rate_over_time(&named));
         story.charts.extend(plots::latency_over_time(&named));
     }
     results(&mut story, &set);
     let invalid = trials.iter().filter(|trial| !trial.clean()).count();
     if invalid > 0 {
-        story.section("Not valid", "").text(format!(
-            "{invalid} of {} are invalid: they did not run the requested load. See each trial.",
-            counted(trials.len() as f64, "trial")
-        ));
+        let all = counted(trials.len() as f64, "trial");
+        let text = "are invalid: they did not run the requested load. See each trial.";
+        story.section("Not valid", "").text(format!("{invalid} of {all} {text}"));
     }
     if let Some(first) = trials.first() {
         let targets = trials.iter().flat_map(|trial| trial.targets.iter().cloned());
@@ -123,13 +120,11 @@ pub(crate) fn done(experiment: &Experiment) -> String {
     let blocks = experiment.plan.iter().map(|planned| planned.block + 1).max().unwrap_or(0);
     let combinations = counted(combinations.len() as f64, "combination");
     let all = format!("{combinations} in {}", counted(f64::from(blocks), "block"));
-    match done == planned {
-        true => format!("{planned}, {all}"),
-        false => format!(
-            "{done} of {planned} ({all}); `halfpower sweep --resume {}` runs the rest",
-            experiment.id
-        ),
+    if done == planned {
+        return format!("{planned}, {all}");
     }
+    let id = &experiment.id;
+    format!("{done} of {planned} ({all}); `halfpower sweep --resume {id}` runs the rest")
 }
 
 /// The largest throughput; that through the page cache separately, since no disk reaches it.
@@ -266,15 +261,12 @@ fn results(story: &mut Story, set: &Set<'_>) {
         // At a constant depth, latency is depth over rate, so this column is dropped first.
         t.of("latency_mean_ns", |(_, cell)| cell.results.latency_ns.value).expendable(2);
         t.interval(|(_, cell)| known(cell.results.latency_ns)).expendable(3);
-        t.right("CPU", |(_, cell)| {
-            Cell::or_empty(cell.results.cpu_us_per_io, |cpu| number::time(cpu.value * 1e3))
-        })
-        .expendable(1);
-        t.right("trials", |(_, cell)| {
-            let trials = Some(cell.trials.len()).filter(|count| *count > 0);
-            Cell::or_empty(trials, |count| count.to_string())
-        })
-        .expendable(3);
+        let micros = |cpu: Estimate| number::time(cpu.value * 1e3);
+        t.right("CPU", |(_, cell)| Cell::or_empty(cell.results.cpu_us_per_io, micros))
+            .expendable(1);
+        let trials = |cell: &SetCell<'_>| Some(cell.trials.len()).filter(|count| *count > 0);
+        let text = |count: usize| count.to_string();
+        t.right("trials", |(_, cell)| Cell::or_empty(trials(cell), text)).expendable(3);
     });
     if set.cells.iter().any(|cell| cell.results.cpu_us_per_io.is_some()) {
         section.note(match simulated {
@@ -436,10 +428,8 @@ fn effects(story: &mut Story, experiment: &Experiment) {
             }
             t.right("ratio", |effect| format!("x{}", number::digits(effect.ratio.value)));
             t.left("95 % interval", |effect| {
-                let ends = Some(&effect.ratio).filter(|ratio| ratio.n > 1);
-                Cell::or_empty(ends, |ratio| {
-                    format!("{} to {}", number::digits(ratio.low), number::digits(ratio.high))
-                })
+                let [low, high] = [effect.ratio.low, effect.ratio.high].map(number::digits);
+                if effect.ratio.n > 1 { format!("{low} to {high}") } else { String::new() }
             });
         });
         section.note(if unknown {
