@@ -249,16 +249,14 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
     let load: String = load.collect();
     tell("load", if load.is_empty() { "unknown".to_owned() } else { load });
     let expected = calibrated.map(|split| number::with_interval(&split.expected_ns, number::time));
+    let busy = numbers.utilization.map(|share| format!("{} of the time", number::percent(share)));
     let rows = [
         ("throughput", numbers.bytes_per_s.map(number::both_rates)),
         ("latency", numbers.latency_ns.map(number::time)),
         ("expected latency", expected),
         ("slowest at the device", episode.tail.as_ref().map(slowest)),
         ("queue depth", numbers.concurrency.map(number::digits)),
-        (
-            "busy",
-            numbers.utilization.map(|share| format!("{} of the time", number::percent(share))),
-        ),
+        ("busy", busy),
         ("of largest predicted", calibrated.map(|split| number::percent(split.saturation))),
     ];
     for (name, value) in rows {
@@ -282,20 +280,13 @@ fn slowest(tail: &Tail) -> String {
         Some(share) => format!("by the profile {}", name(share)),
         None => "of exponential times".to_owned(),
     };
-    let mut text = format!(
-        "{} {}, {by_profile} {}",
-        name(tail.share),
-        number::time(tail.latency_ns),
-        number::time(tail.expected_ns)
-    );
+    let [latency, expected, long] =
+        [tail.latency_ns, tail.expected_ns, Tail::LONG_FROM * tail.expected_ns].map(number::time);
+    let mut text = format!("{} {latency}, {by_profile} {expected}", name(tail.share));
     if tail.longer > 0 {
-        text += &format!(
-            "; over {}: {} of the requests, in {} of {} intervals",
-            number::time(Tail::LONG_FROM * tail.expected_ns),
-            number::percent(tail.longer as f64 / tail.requests.max(1) as f64),
-            tail.intervals,
-            tail.of_intervals
-        );
+        let share = number::percent(tail.longer as f64 / tail.requests.max(1) as f64);
+        let (some, all) = (tail.intervals, tail.of_intervals);
+        text += &format!("; over {long}: {share} of the requests, in {some} of {all} intervals");
     }
     text
 }
@@ -303,13 +294,9 @@ fn slowest(tail: &Tail) -> String {
 /// `slow: 41.0 ms (expected: 2.10 ms); 300 IOPS, the same in every interval`.
 fn operation(one: &OperationVerdict) -> String {
     let constant = if one.constant { ", the same in every interval" } else { "" };
-    format!(
-        "{}: {} (expected: {}); {}{constant}",
-        told(one.verdict).0,
-        number::time(one.latency_ns),
-        number::time(one.expected_ns),
-        number::per_second(one.iops)
-    )
+    let [latency, expected] = [one.latency_ns, one.expected_ns].map(number::time);
+    let (words, rate) = (told(one.verdict).0, number::per_second(one.iops));
+    format!("{words}: {latency} (expected: {expected}); {rate}{constant}")
 }
 
 /// The profile that a device is compared with, or why there is none.

@@ -29,11 +29,9 @@ pub fn observation(observation: &Observation) -> Story {
     let subject = format!("{}{}", observation.source, host.unwrap_or_default());
     let mut story = Story::new("Observation", subject, observation.source == "simulated")
         .saved(&observation.id, &observation.findings);
-    let mut by_requests: Vec<(f64, &str)> = observation
-        .devices
-        .iter()
-        .map(|device| (requests(observation, &device.name), device.name.as_str()))
-        .collect();
+    let names = observation.devices.iter().map(|device| device.name.as_str());
+    let mut by_requests: Vec<(f64, &str)> =
+        names.map(|name| (requests(observation, name), name)).collect();
     by_requests.sort_by_cached_key(|one| Ordered(-one.0));
     story.headline = match by_requests.first() {
         Some((requests, name)) if *requests > 0.0 => {
@@ -49,10 +47,9 @@ pub fn observation(observation: &Observation) -> Story {
     issuers(&mut story, observation);
     traced(&mut story, observation);
     if let Some((_, name)) = by_requests.get(DEVICES) {
-        story.left_out.push(format!(
-            "The {DEVICES} busiest of {} devices are plotted; {name} and less busy ones are not.",
-            by_requests.len()
-        ));
+        let all = by_requests.len();
+        let text = format!("are plotted; {name} and less busy ones are not.");
+        story.left_out.push(format!("The {DEVICES} busiest of {all} devices {text}"));
     }
     by_requests.truncate(DEVICES);
     let names: Vec<&str> = by_requests.iter().map(|(_, name)| *name).collect();
@@ -227,10 +224,8 @@ fn over_time(
     let write = |value: f64| unit.map_or_else(|| number::digits(value), |unit| unit.format(value));
     let (name, after) = (&first.name, number::time(most.x));
     let (largest, usual) = (write(most.y), write(usual));
-    let finding = format!(
-        "{name}, {title}: the maximum is {largest}, {after} after the start; the median interval \
-         has {usual}."
-    );
+    let largest = format!("the maximum is {largest}, {after} after the start");
+    let finding = format!("{name}, {title}: {largest}; the median interval has {usual}.");
     let y = match log {
         true => Axis::decades(title, unit, ys(&series)),
         false => Axis::from_zero(title, unit, points(&series).filter_map(|point| point.high)),

@@ -67,15 +67,12 @@ fn tell_figure(section: &mut Section, rows: &[&Row]) {
         .flexible();
         t.right("reproduced", |row| Cell::or_none(row.reproduced.clone(), |text| text)).flexible();
         t.right("off by", |row| deviation_text(row));
-        t.left("", |row| match row.class {
-            Class::Fitted | Class::Repeated => {
-                Cell::toned(format!("shown: {}", row.class.name()), tone(row.verdict))
-            }
-            Class::HeldOut => {
-                Cell::toned(format!("{}, held out", row.verdict.name()), tone(row.verdict))
-            }
-            _ => Cell::toned(row.verdict.name(), tone(row.verdict)),
-        });
+        let words = |row: &Row| match row.class {
+            Class::Fitted | Class::Repeated => format!("shown: {}", row.class.name()),
+            Class::HeldOut => format!("{}, held out", row.verdict.name()),
+            _ => row.verdict.name().to_owned(),
+        };
+        t.left("", |row| Cell::toned(words(row), tone(row.verdict)));
     });
     for row in tried().filter(|row| row.verdict.fails()) {
         section.row(&row.id, &row.reason);
@@ -110,10 +107,9 @@ fn tone(verdict: Verdict) -> Tone {
 }
 
 fn summary(story: &mut Story, report: &Report) {
-    let words = format!(
-        "{} of {} testable published measurements reproduced without being fitted",
-        report.reproduced, report.testable
-    );
+    let (good, all) = (report.reproduced, report.testable);
+    let words =
+        format!("{good} of {all} testable published measurements reproduced without being fitted");
     let tone = if report.met { Tone::Good } else { Tone::Bad };
     let of = |class: Class| report.counts.iter().find(|count| count.class == class);
     let sum = |classes: &[Class], number: fn(&ClassCount) -> usize| -> usize {
@@ -121,14 +117,14 @@ fn summary(story: &mut Story, report: &Report) {
     };
     let judged: Vec<Class> = Class::ALL.into_iter().filter(|class| class.is_judged()).collect();
     let (good, all) = (sum(&judged, |it| it.series_reproduced), sum(&judged, |it| it.series));
+    let met = match report.met {
+        _ if all == 0 => "none is judged",
+        true => "met",
+        false => "not met",
+    };
+    let least = number::percent(report.threshold_series);
     let goal = format!(
-        "Goal, set before the runs: {} of the distinct series. Result: {good} of {all}, {}.",
-        number::percent(report.threshold_series),
-        match report.met {
-            _ if all == 0 => "none is judged",
-            true => "met",
-            false => "not met",
-        }
+        "Goal, set before the runs: {least} of the distinct series. Result: {good} of {all}, {met}."
     );
     let mut badge = Badge::new(words, tone, goal);
     badge.answers = conclusions(report);
@@ -184,12 +180,9 @@ fn conclusions(report: &Report) -> Vec<(String, String)> {
     off.sort_by(f64::total_cmp);
     let middle = off.get(off.len() / 2).map(|median| {
         let reproduced = series().filter(|row| row.verdict == Verdict::Reproduced).count();
-        format!(
-            "{reproduced} of {} series; half of them are within {} of the published curve (median over its \
-             points).",
-            off.len(),
-            number::percent(*median)
-        )
+        let (all, median) = (off.len(), number::percent(*median));
+        let half = format!("half of them are within {median} of the published curve");
+        format!("{reproduced} of {all} series; {half} (median over its points).")
     });
     let failing: Vec<&Row> = report.rows.iter().filter(|row| row.verdict.fails()).collect();
     let causes = grouped(failing.iter().map(|row| (row.reason.as_str(), *row)));
@@ -198,10 +191,8 @@ fn conclusions(report: &Report) -> Vec<(String, String)> {
         let (first, count) = (rows[0], rows.len());
         format!("{} of {} have one reason: {}: {reason}", count, failing.len(), first.figure)
     });
-    let worst = failing
-        .iter()
-        .filter_map(|row| Some((*row, row.deviation?)))
-        .max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
+    let known = failing.iter().filter_map(|row| Some((*row, row.deviation?)));
+    let worst = known.max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
     let worst = worst.map(|(row, _)| {
         format!("{}, {}: off by {} ({})", row.figure, row.subject, deviation_text(row), row.id)
     });

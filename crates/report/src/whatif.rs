@@ -17,16 +17,15 @@ const SPREAD: f64 = 12.0;
 pub fn whatif(document: &WhatIf) -> Story {
     let subject = document.target.clone().unwrap_or_else(|| "several devices".to_owned());
     let mut story = Story::new("What if", subject, document.simulated);
+    let load = |offered, mix| format!("{} {}", offered_text(Some(offered)), mix_text(mix));
     if let Some(before) = &document.before {
-        let load = format!("{} {}", offered_text(Some(before.offered)), mix_text(&before.mix));
-        story.fact("load", load);
+        story.fact("load", load(before.offered, &before.mix));
     }
     if let Some(observed) = &document.observed {
         observed_load(&mut story, observed, document.before.as_ref());
     }
     if let Some(before) = &document.before_unsustained {
-        let load = format!("{} {}", offered_text(Some(before.offered)), mix_text(&before.mix));
-        story.fact("load", load);
+        story.fact("load", load(before.offered, &before.mix));
         story.fact("before", format!("not sustained: {}", before.why));
     }
     if !document.cases.is_empty() {
@@ -123,19 +122,13 @@ fn answer(story: &mut Story, document: &WhatIf) {
             let (name, now) = (title(&case.changes), number::time(before.latency_ns.value));
             let after = case.after.value().map(|after| number::time(after.latency_ns.value));
             let after = after.unwrap_or_else(|| number::NONE.to_owned());
-            let name = capital(&name);
-            match (ratio.high < 1.0, ratio.low > 1.0) {
-                (true, _) => {
-                    format!("{name}: a request takes {after} instead of {now}, {}.", times(ratio))
-                }
-                (_, true) => {
-                    format!("{name}: requests do not become faster, {}.", times(ratio))
-                }
-                _ if ratio.low < 1.0 / NEAR || ratio.high > NEAR => {
-                    format!("{name}: the effect is uncertain, {}.", times(ratio))
-                }
-                _ => format!("{name}: no measurable difference, {}.", times(ratio)),
-            }
+            let effect = match (ratio.high < 1.0, ratio.low > 1.0) {
+                (true, _) => &format!("a request takes {after} instead of {now}"),
+                (_, true) => "requests do not become faster",
+                _ if ratio.low < 1.0 / NEAR || ratio.high > NEAR => "the effect is uncertain",
+                _ => "no measurable difference",
+            };
+            format!("{}: {effect}, {}.", capital(&name), times(ratio))
         }
     };
     if let Some((case, _)) = quickest(document).filter(|(_, ratio)| ratio.high < 1.0) {
@@ -151,16 +144,13 @@ fn sustained(document: &WhatIf) -> String {
     let alone = document.cases.iter().filter(|case| case.changes.len() == 1);
     let known = alone.filter_map(|case| Some((case, case.after.value()?)));
     let best = known.min_by(|(_, a), (_, b)| a.latency_ns.value.total_cmp(&b.latency_ns.value));
-    match best {
-        None => {
-            "The disk does not sustain the load, and no single change is known to help.".to_owned()
-        }
-        Some((case, after)) => format!(
-            "The disk does not sustain the load now. {}: a request takes {}.",
-            capital(&title(&case.changes)),
-            number::with_range(&after.latency_ns, number::time)
-        ),
-    }
+    let Some((case, after)) = best else {
+        return "The disk does not sustain the load, and no single change is known to help."
+            .to_owned();
+    };
+    let (name, time) = (title(&case.changes), number::with_range(&after.latency_ns, number::time));
+    let name = capital(&name);
+    format!("The disk does not sustain the load now. {name}: a request takes {time}.")
 }
 
 /// The load now and after each change, in the order of the document.
@@ -196,22 +186,19 @@ fn latencies(document: &WhatIf) -> Option<Chart> {
     });
     let together = document.cases.iter().find(|case| case.changes.len() > 1);
     let together = together.and_then(|case| case.latency_ratio.as_ref());
-    let finding = match (together, all) {
-        (Some(ratio), _) => format!(
-            "According to the model, {quicker} of {} changes make requests faster; together they \
-             give {}.",
-            number::counted(f64::from(all), "change"),
-            times(ratio)
-        ),
-        (None, 1) if quicker == 0 => {
-            "According to the model, the change makes no significant difference.".to_owned()
+    let finding = match (together.map(times), all, quicker) {
+        (Some(together), ..) => {
+            let all = number::counted(f64::from(all), "change");
+            &format!(
+                "{quicker} of {all} changes make requests faster; together they give {together}"
+            )
         }
-        (None, 1) => "According to the model, the change makes requests faster.".to_owned(),
-        (None, _) if quicker == 1 => {
-            format!("According to the model, 1 of {all} changes makes requests faster.")
-        }
-        _ => format!("According to the model, {quicker} of {all} changes make requests faster."),
+        (None, 1, 0) => "the change makes no significant difference",
+        (None, 1, _) => "the change makes requests faster",
+        (None, _, 1) => &format!("1 of {all} changes makes requests faster"),
+        _ => &format!("{quicker} of {all} changes make requests faster"),
     };
+    let finding = format!("According to the model, {finding}.");
     let errors = "Error bars: 95 % intervals of the model. The model's error is common to all rows, so \
                   the ratios are more precise than the bars show.";
     let axes = (x, Axis::named(names(document)));
@@ -229,15 +216,11 @@ fn fullness(document: &WhatIf) -> Option<Chart> {
     let room = states(document).filter_map(|(name, state)| Some((name, state?.saturation)));
     let (name, least) = room.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let (now, least) = (number::percent(before.saturation), number::percent(least));
-    let finding = match name.as_str() {
-        "as it is" => {
-            format!("The load uses {now} of the maximum IOPS, and no change adds headroom.")
-        }
-        _ => format!(
-            "The load uses {now} of the maximum IOPS. {name} leaves the most headroom: {least} \
-             used."
-        ),
+    let most = match name.as_str() {
+        "as it is" => ", and no change adds headroom".to_owned(),
+        _ => format!(". {name} leaves the most headroom: {least} used"),
     };
+    let finding = format!("The load uses {now} of the maximum IOPS{most}.");
     let x = Axis::from_zero("of the maximum rate", Some(Unit::Share), [1.0]);
     let axes = (x, Axis::named(names(document)));
     Chart::new("Utilization of the device", finding, axes, vec![series])
@@ -260,9 +243,8 @@ fn table(story: &mut Story, document: &WhatIf) {
         })
         .expendable(1);
         t.of("iops", |(_, state)| state.map(|state| state.iops.value));
-        t.right("of max", |(_, state)| {
-            Cell::or_none(*state, |state| number::percent(state.saturation))
-        });
+        let share = |state: &LoadState| number::percent(state.saturation);
+        t.right("of max", |(_, state)| Cell::or_none(*state, share));
     });
 }
 
@@ -287,9 +269,8 @@ fn grounds(story: &mut Story, case: &WhatIfCase) {
 }
 
 fn balance(story: &mut Story, balance: &Balance) {
-    let time = |latency: &Option<Estimate>| {
-        Cell::or_none(latency.as_ref(), |latency| number::time(latency.value))
-    };
+    let value = |latency: &Estimate| number::time(latency.value);
+    let time = |latency: &Option<Estimate>| Cell::or_none(latency.as_ref(), value);
     let remark = "load moves from the busiest to the least busy device, step by step";
     let section = story.section("Balanced", remark);
     section.table(&balance.devices, |t| {

@@ -255,11 +255,8 @@ fn gained(remedy: &Remedy) -> Option<String> {
     let faster = effect.iops_after.value / effect.iops_before.max(1e-9);
     if sooner >= faster.max(1.0) || sooner >= 1.0 && same_rate(effect) {
         // No gain is promised if the predicted interval includes the present latency.
-        let saves = if effect.latency_after_ns.high < effect.latency_before_ns {
-            "saves"
-        } else {
-            "may save"
-        };
+        let is_sure = effect.latency_after_ns.high < effect.latency_before_ns;
+        let saves = if is_sure { "saves" } else { "may save" };
         return Some(format!("{saves} {}", number::percent(gain)));
     }
     (faster > 1.0).then(|| format!("{} times the rate", number::digits(faster)))

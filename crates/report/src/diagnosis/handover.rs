@@ -51,13 +51,8 @@ fn when_and_where(
     let share = (device.episodes.len() > 1)
         .then(|| format!("{} of the observed time", number::percent(main.share_of_time)));
     section.row("when", format!("{}: {length}{}", span(main), bracketed(share, "")));
-    section.row(
-        "device",
-        match &device.facts {
-            Some(facts) => device_line(facts),
-            None => format!("{} (the source has no model or serial number)", device.device),
-        },
-    );
+    let unknown = || format!("{} (the source has no model or serial number)", device.device);
+    section.row("device", device.facts.as_ref().map_or_else(unknown, device_line));
     section.row("machine", diagnosis.host.as_deref().unwrap_or("unknown to the source"));
     let intervals = number::counted(f64::from(main.intervals), "interval");
     section.row("counters", format!("{}, {intervals}", diagnosis.source));
@@ -69,20 +64,13 @@ fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
         return section.text("Unknown: the source reports latencies too coarsely or not at all.");
     };
     let error = main.response_ci95_rel.map(|error| format!(" {}", number::interval(error)));
-    section.row(
-        "now",
-        format!(
-            "latency {}{} at {}",
-            number::time(latency),
-            error.unwrap_or_default(),
-            main.numbers.iops.map_or_else(|| "an unknown rate".to_owned(), number::per_second)
-        ),
-    );
+    let (latency, error) = (number::time(latency), error.unwrap_or_default());
+    let rate = main.numbers.iops.map_or_else(|| "an unknown rate".to_owned(), number::per_second);
+    section.row("now", format!("latency {latency}{error} at {rate}"));
     if main.causes.iter().any(|cause| cause.code == CauseCode::CgroupLimit) {
-        section.row(
-            "not included",
-            "the wait before the limit of the control group: the latency is that of the device",
-        );
+        let text =
+            "the wait before the limit of the control group: the latency is that of the device";
+        section.row("not included", text);
     }
     let who = main.groups.iter().take(WHO_MAX);
     let who = joined(who, "; ", |one| {

@@ -52,13 +52,9 @@ pub(super) fn splits(
         t.right("", |row| row.3.clone()).gap(3);
     });
     section.note(&device.splits_compared);
-    section.note(match device.hit_share.known() {
-        Ok(share) => format!(
-            "Share of reads as fast as hits in the device's cache: {}.",
-            number::with_range(share, number::percent)
-        ),
-        Err(reason) => {
-            format!("Share of reads served by the device's cache: unknown ({reason}).")
-        }
+    let hits = device.hit_share.known().map(|share| number::with_range(share, number::percent));
+    section.note(match hits {
+        Ok(hits) => format!("Share of reads as fast as hits in the device's cache: {hits}."),
+        Err(reason) => format!("Share of reads served by the device's cache: unknown ({reason})."),
     });
 }

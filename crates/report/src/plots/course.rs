@@ -59,18 +59,13 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
         Some(false) => "; it was NOT steady",
         None => "",
     };
+    let share = number::percent(below as f64 / first.points.len() as f64);
     let low = match below {
         0 => "never below half of that".to_owned(),
-        _ => {
-            let share = number::percent(below as f64 / first.points.len() as f64);
-            format!("below half of that for {share} of the time")
-        }
+        _ => format!("below half of that for {share} of the time"),
     };
-    let finding = format!(
-        "{}the rate was {} on average and {low}{steady}.",
-        prefix(name),
-        number::per_second(mean)
-    );
+    let (name, rate) = (prefix(name), number::per_second(mean));
+    let finding = format!("{name}the rate was {rate} on average and {low}{steady}.");
     let half = (named.len() == 1).then(|| Rule::level(mean / 2.0, "half of the mean"));
     let highs = points(&series).filter_map(|point| point.high);
     let y = Axis::from_zero("I/O rate", Some(Unit::PerSecond), highs);
@@ -86,9 +81,9 @@ pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let worst = first.points.iter().max_by(|a, b| high(a).total_cmp(&high(b)))?;
     let [longest, usual, after] = [high(worst), median, worst.x].map(number::time);
     let (name, times) = (prefix(&first.name), number::digits(high(worst) / median));
+    let times = format!("{times} times the usual {usual}");
     let finding = format!(
-        "{name}requests took longest {after} after the start: {longest} on average, {times} times the \
-         usual {usual}."
+        "{name}requests took longest {after} after the start: {longest} on average, {times}."
     );
     let y = Axis::decades("mean latency", Some(Unit::Nanos), ends(&series));
     Some(over_time("Latency over time", &finding, y, series))
@@ -129,11 +124,10 @@ pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
     let (early, late) = ratios.split_at(ratios.len() / 2);
     let level = |part: &[f64]| stats::median(part.to_vec());
     let near = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= NEAR).count();
+    let (all, late) = (visits.len(), number::percent(level(late) / level(early)));
     let finding = format!(
-        "{near} of {} trials were within 10 % of the mean of their cell; the rates in the second \
-         half were {} of those in the first.",
-        visits.len(),
-        number::percent(level(late) / level(early))
+        "{near} of {all} trials were within 10 % of the mean of their cell; the rates in the second \
+         half were {late} of those in the first."
     );
     let x = Axis::over("trial", None, visits.iter().map(|(_, visit)| visit.x));
     let bars = visits.len() <= BARS_MAX;

@@ -82,9 +82,9 @@ pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
     story.fact("combinations", set.cells.len().to_string());
     if set.cells.len() <= COURSES {
         let axes = set.all_axes();
-        let named =
-            |cell: &SetCell<'_>| Some((arrange::name(&set, cell, &axes), *cell.trials.first()?));
-        let named: Vec<(String, &Trial)> = set.cells.iter().filter_map(named).collect();
+        let name = |cell| arrange::name(&set, cell, &axes);
+        let named = set.cells.iter().filter_map(|it| Some((name(it), *it.trials.first()?)));
+        let named: Vec<(String, &Trial)> = named.collect();
         story.charts.extend(plots::rate_over_time(&named));
         story.charts.extend(plots::latency_over_time(&named));
     }
