@@ -18,9 +18,8 @@ pub(super) fn section(story: &mut Story, trial: &Trial) {
         t.left("client", |row| row.0.host.clone());
         t.right("jobs", |row| number::count(f64::from(row.0.jobs))).expendable(2);
         if !clients.equally_deep() {
-            t.right("depth", |row| {
-                Cell::or_empty(row.0.depth, |depth| number::count(f64::from(depth)))
-            });
+            let count = |depth: u32| number::count(f64::from(depth));
+            t.right("depth", |row| Cell::or_empty(row.0.depth, count));
         }
         t.left(quantity("iops").title, |row| {
             let rate = row.1.map(|it| number::per_second(it.iops()).replace(" IOPS", ""));

@@ -165,6 +165,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
     let arrival = rate.as_ref().map(|_| if poisson { "poisson" } else { "constant" }.to_owned());
     let any = workload.discipline == Discipline::Any;
     let zeros = format!("{}%", workload.compressible_percent);
+    let processors = joined(&workload.processors, ",", u32::to_string);
     let flushes = |kind| workload.flush.filter(|it| it.kind == kind).map(|it| it.every.to_string());
     let (think, ramp, rules) = (workload.think_ns, workload.ramp_ns, &workload.stop);
     vec![
@@ -187,13 +188,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("keep-warm-up", switch(!rules.cut_warm_up)),
         ("interval", rules.interval_ns.map(|length| time_word(length.0))),
         ("io-priority", workload.io_priority.map(|priority| priority.to_string())),
-        (
-            "processors",
-            unless(
-                workload.processors.is_empty(),
-                joined(&workload.processors, ",", u32::to_string),
-            ),
-        ),
+        ("processors", unless(workload.processors.is_empty(), processors)),
         ("cgroup", workload.cgroup.as_deref().map(shell_word)),
         ("job-name", workload.name.as_deref().map(shell_word)),
     ]

@@ -36,12 +36,11 @@ pub(super) fn text(components: &[ComponentUse]) -> String {
         let share = number::percent(next.busy_share);
         list.push_str(&format!("; {} others at most {share}", rest.len()));
     }
-    match binding(components) {
-        Some(binding) => format!("{} is the bottleneck. Busy: {list}", binding.name),
-        None => {
-            format!("no bottleneck: each request waits for one part after another. Busy: {list}")
-        }
-    }
+    let verdict = match binding(components) {
+        Some(binding) => &format!("{} is the bottleneck", binding.name),
+        None => "no bottleneck: each request waits for one part after another",
+    };
+    format!("{verdict}. Busy: {list}")
 }
 
 fn binding(components: &[ComponentUse]) -> Option<&ComponentUse> {
@@ -57,10 +56,9 @@ fn phases(component: &ComponentUse, least: f64) -> String {
 pub(super) fn chart(components: &[ComponentUse]) -> Option<Chart> {
     let busiest = components.iter().max_by(|a, b| a.busy_share.total_cmp(&b.busy_share))?;
     let shown = binding(components).unwrap_or(busiest);
-    let verdict = if binding(components).is_some() {
-        "it is the bottleneck"
-    } else {
-        "there is no single bottleneck"
+    let verdict = match binding(components) {
+        Some(_) => "it is the bottleneck",
+        None => "there is no single bottleneck",
     };
     let points = components.iter().enumerate().map(|(row, component)| {
         Point::bare(component.busy_share, row as f64).remark(phases(component, 0.0))

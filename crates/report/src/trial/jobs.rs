@@ -1,6 +1,6 @@
 //! Reports concurrent jobs: each one, and all together.
 
-use super::{FLUSHES, rate, workload_text};
+use super::{FLUSHES, rate_within, workload_text};
 use crate::story::{Section, Story, number};
 use record::{DirectionResult, Finding, Trial, quantity};
 
@@ -17,19 +17,14 @@ pub(super) fn section(story: &mut Story, trial: &Trial, jobs: &[(String, Trial)]
     let section = story.section("Concurrent jobs", "");
     let total = total.iter().map(|total| ("together", total));
     let all = jobs.iter().map(|(name, job)| (name.as_str(), job)).chain(total);
-    let rows: Vec<Row<'_>> = all
-        .flat_map(|(job, trial)| {
-            trial.kinds().map(move |(_, kind, result)| Row { job, kind, result })
-        })
-        .collect();
+    let rows = all.flat_map(|(job, trial)| {
+        trial.kinds().map(move |(_, kind, result)| Row { job, kind, result })
+    });
     section.table(rows, |t| {
         t.left("job", |row| row.job);
         t.left("", |row| row.kind);
-        t.left(quantity("iops").title, |row| {
-            let rate =
-                number::with_half_width(rate(row.kind, row.result), row.result.iops_ci95_rel);
-            rate.replace(" IOPS", "")
-        });
+        let rate = |row: &Row<'_>| rate_within(row.kind, row.result).replace(" IOPS", "");
+        t.left(quantity("iops").title, rate);
         t.left(quantity("bytes_per_s").title, |row| match row.kind {
             FLUSHES => String::new(),
             _ => number::rate(row.result.bytes_per_s),

@@ -109,11 +109,9 @@ pub(super) fn state(section: &mut Section, trial: &Trial) {
         let last = rounds.iter().skip(rounds.len().saturating_sub(5));
         let last = joined(last, ", ", |rate| number::count(*rate));
         let agree = if preconditioning.steady { "agree" } else { "do NOT agree" };
-        let text = format!(
-            "{} written, then {} rounds; the last rounds {agree}: {last} IOPS",
-            format_bytes(preconditioning.filled_bytes.0),
-            rounds.len()
-        );
+        let (filled, rounds) = (format_bytes(preconditioning.filled_bytes.0), rounds.len());
+        let last = format!("the last rounds {agree}: {last} IOPS");
+        let text = format!("{filled} written, then {rounds} rounds; {last}");
         section.row(quantity("precondition_filled_bytes").title, text);
     }
     if let Some(verify) = &trial.result.verify {
@@ -159,10 +157,8 @@ pub(super) fn intervals(story: &mut Story, trial: &Trial) {
         });
         directions(trial).for_each(|(op, _)| direction_columns(t, op, both));
         t.group("");
-        t.titled("concurrency", |row| {
-            Cell::or_empty(*row, |interval| number::digits(interval.concurrency))
-        })
-        .gap(3);
+        let depth = |interval: &IntervalResult| number::digits(interval.concurrency);
+        t.titled("concurrency", |row| Cell::or_empty(*row, depth)).gap(3);
     });
     if left_out > 0 {
         section.note(format!("… {left_out} more: --json or --csv FILE contains all of them."));

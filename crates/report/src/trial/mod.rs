@@ -73,20 +73,18 @@ pub fn trial(trial: &Trial) -> Story {
     processors_and_device(story.section("CPUs and device", "").supporting(), trial);
     load::intervals(&mut story, trial);
     let several = jobs.len() > 1;
-    let named: Vec<(String, &HistogramSnapshot)> = jobs
-        .iter()
-        .flat_map(|(job, trial)| {
-            trial.kinds().map(move |(_, kind, result)| {
-                let name = if several { format!("{job} {kind}") } else { kind.to_owned() };
-                (name, &result.histogram)
-            })
-        })
-        .collect();
+    let mut named: Vec<(String, &HistogramSnapshot)> = Vec::new();
+    for (job, trial) in &jobs {
+        named.extend(
+            trial
+                .kinds()
+                .map(|(_, kind, result)| (kind_name(several, job, kind), &result.histogram)),
+        );
+    }
     story.charts.extend(distribution(&named));
-    let lines: Vec<(String, &Trial)> = jobs
-        .iter()
-        .map(|(job, trial)| (if several { job.clone() } else { String::new() }, trial))
-        .collect();
+    let job_name = |job: &String| if several { job.clone() } else { String::new() };
+    let lines: Vec<(String, &Trial)> =
+        jobs.iter().map(|(job, trial)| (job_name(job), trial)).collect();
     story.charts.extend(rate_over_time(&lines));
     story.charts.extend(latency_over_time(&lines));
     story.charts.extend(components::chart(&trial.result.components));
@@ -96,6 +94,11 @@ pub fn trial(trial: &Trial) -> Story {
     story
 }
 
+/// The name of a kind of requests, with its job if there are several.
+fn kind_name(several: bool, job: &str, kind: &str) -> String {
+    if several { format!("{job} {kind}") } else { kind.to_owned() }
+}
+
 /// Each job with its name, as a separate trial.
 pub(crate) fn jobs_of(trial: &Trial) -> Vec<(String, Trial)> {
     let named = trial.workload.all().zip(0..);
@@ -103,22 +106,24 @@ pub(crate) fn jobs_of(trial: &Trial) -> Vec<(String, Trial)> {
 }
 
 fn headline(trial: &Trial) -> String {
-    let said = trial.kinds().map(|(_, name, kind)| {
-        let rate = rate(name, kind);
-        let latency = kind.latency_ns.as_ref();
-        let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
-        format!("{name} {rate}{}", latency.unwrap_or_default())
-    });
+    let said = trial.kinds().map(|(_, name, kind)| answer(name, kind, rate(name, kind)));
     sentence(said, "Nothing was measured.")
 }
 
 /// `reads 202 IOPS ±4 % at 19.8 ms`, for each kind.
 fn line(trial: &Trial) -> String {
-    joined(trial.kinds(), "; ", |(_, name, kind)| {
-        let rate = number::with_half_width(rate(name, kind), kind.iops_ci95_rel);
-        let latency = kind.latency_ns.as_ref().map(|times| number::time(times.mean));
-        format!("{name} {rate}{}", latency.map(|mean| format!(" at {mean}")).unwrap_or_default())
-    })
+    joined(trial.kinds(), "; ", |(_, name, kind)| answer(name, kind, rate_within(name, kind)))
+}
+
+fn answer(name: &str, kind: &DirectionResult, rate: String) -> String {
+    let latency = kind.latency_ns.as_ref();
+    let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
+    format!("{name} {rate}{}", latency.unwrap_or_default())
+}
+
+/// The rate with its interval.
+fn rate_within(name: &str, kind: &DirectionResult) -> String {
+    number::with_half_width(rate(name, kind), kind.iops_ci95_rel)
 }
 
 /// The rate: flushes are not counted as IOPS.
@@ -131,8 +136,7 @@ fn rate(name: &str, kind: &DirectionResult) -> String {
 
 fn facts(story: &mut Story, trial: &Trial) {
     for (one, of, kind) in trial.kinds() {
-        let rate = number::with_half_width(rate(of, kind), kind.iops_ci95_rel);
-        story.fact_of(of, quantity("iops").title, rate);
+        story.fact_of(of, quantity("iops").title, rate_within(of, kind));
         if of != FLUSHES {
             let throughput = number::both_rates(kind.bytes_per_s);
             story.fact_of(of, quantity("bytes_per_s").title, throughput);
@@ -181,10 +185,7 @@ const TIMES: [(&str, TimeOf); 7] = [
 ];
 
 fn latencies(story: &mut Story, jobs: &[(String, Trial)]) {
-    let name = |job: &str, kind: &str| match jobs.len() {
-        1 => kind.to_owned(),
-        _ => format!("{job} {kind}"),
-    };
+    let name = |job: &str, kind: &str| kind_name(jobs.len() > 1, job, kind);
     let mut rows: Vec<(String, &TimeSummary)> = Vec::new();
     for (job, trial) in jobs {
         for (_, kind, direction) in trial.kinds() {
