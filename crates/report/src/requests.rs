@@ -64,22 +64,19 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
     let Some(last) = summary.cache.last().filter(|last| last.read_hit_share > 0.0) else { return };
     // Sizes below the first that serves any reads are left out.
     let told = summary.cache.iter().filter(|point| point.read_hit_share >= CACHE_SHARE_MIN);
-    let section = story.section(
-        "Reads that a cache would serve",
-        "an LRU cache in front of these requests, initially empty",
-    );
+    let remark = "an LRU cache in front of these requests, initially empty";
+    let section = story.section("Reads that a cache would serve", remark);
     section.table(told, |t| {
         t.right("size", |point| format_bytes(point.bytes.0));
         t.right("reads served", |point| number::percent(point.read_hit_share));
     });
-    let share = number::percent(last.read_hit_share);
+    let (size, share) = (format_bytes(last.bytes.0), number::percent(last.read_hit_share));
     let enough = enough_cache(&summary.cache).unwrap_or(*last);
+    let memory = format_bytes(enough.bytes.0).replace(' ', "");
+    let source = shell_word(&summary.source);
     section.note(format!(
-        "A cache larger than {} serves no more than {share}. To predict the effect of memory: halfpower \
-         predict RECORDING --memory {} --recorded {}",
-        format_bytes(last.bytes.0),
-        format_bytes(enough.bytes.0).replace(' ', ""),
-        shell_word(&summary.source),
+        "A cache larger than {size} serves no more than {share}. To predict the effect of memory: \
+         halfpower predict RECORDING --memory {memory} --recorded {source}"
     ));
 }
 
@@ -110,10 +107,10 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     let span = side.end.0.saturating_sub(side.begin.0);
     let touched = format!("{} of {}", format_bytes(side.touched.0), format_bytes(span));
     story.fact_of(name, "touched", touched);
-    let popular = side.zipf_theta.map_or_else(
-        || "all positions equally often".to_owned(),
-        |theta| format!("Zipf, theta {}", number::digits(theta)),
-    );
+    let popular = match side.zipf_theta {
+        Some(theta) => format!("Zipf, theta {}", number::digits(theta)),
+        None => "all positions equally often".to_owned(),
+    };
     story.fact_of(name, "popularity", popular);
 }
 
@@ -154,9 +151,8 @@ fn sizes_of(summary: &RequestsSummary) -> Option<Chart> {
     let finding = joined(summary.sides(), " ", |(name, side)| {
         let most = side.sizes.iter().max_by_key(|size| size.percent);
         most.map_or_else(String::new, |most| {
-            let (share, size) =
-                (number::percent(f64::from(most.percent) / 100.0), format_bytes(most.bytes.0));
-            format!("{share} of the {name} are {size} long.")
+            let share = number::percent(f64::from(most.percent) / 100.0);
+            format!("{share} of the {name} are {} long.", format_bytes(most.bytes.0))
         })
     });
     let x = Axis::from_zero("of the reads or of the writes", Some(Unit::Share), xs(&series));

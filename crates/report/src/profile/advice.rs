@@ -61,12 +61,10 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
         for op in OpKind::BOTH {
             let of = |share: &f64| of(op, *share);
             t.group(op.plural());
-            t.titled("latency_mean_ns", |share| {
-                Cell::or_empty(of(share), |it| number::time(it.mm1_response_ns))
-            });
-            t.right("err", |share| {
-                Cell::or_empty(of(share), |it| number::change(1.0 + it.mm1_error_rel))
-            });
+            let time = |it: &Expectation| number::time(it.mm1_response_ns);
+            t.titled("latency_mean_ns", |share| Cell::or_empty(of(share), time));
+            let error = |it: &Expectation| number::change(1.0 + it.mm1_error_rel);
+            t.right("err", |share| Cell::or_empty(of(share), error));
         }
     });
 }

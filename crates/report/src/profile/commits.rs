@@ -68,9 +68,8 @@ fn points(section: &mut Section, commits: &Commits) {
             }
             let of = |number: &u32| commits.point(log, *number);
             t.group(log.name());
-            t.right("per s", |row| {
-                Cell::or_empty(of(row), |it| number::count(it.commits_per_s.value))
-            });
+            let rate = |point: &CommitPoint| number::count(point.commits_per_s.value);
+            t.right("per s", |row| Cell::or_empty(of(row), rate));
             t.interval(|row| of(row).map(|it| it.commits_per_s)).expendable(1);
             let percentile = |row: &u32, share: f64| {
                 let flushes = |point: &CommitPoint| point.histogram.percentile(share);
@@ -83,10 +82,8 @@ fn points(section: &mut Section, commits: &Commits) {
     });
     let unknown = |point: &CommitPoint| point.histogram.percentile(0.999).is_none();
     if commits.points.iter().any(unknown) {
-        section.note(
-            "–: fewer than ten flushes took longer, too few to report; a larger --budget measures \
-             more.",
-        );
+        let text = "fewer than ten flushes took longer, too few to report";
+        section.note(format!("–: {text}; a larger --budget measures more."));
     }
 }
 

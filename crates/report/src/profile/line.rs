@@ -53,11 +53,10 @@ fn without_line(profile: &Profile) -> String {
         let lacks = |op: &OpKind| {
             super::cells_of(profile, *op, pattern, 1).next().is_some() && !fitted(*op, pattern)
         };
+        let any_fitted = OpKind::BOTH.into_iter().any(|op| fitted(op, pattern));
         match OpKind::BOTH.into_iter().filter(lacks).collect::<Vec<_>>().as_slice() {
             [] => None,
-            [op] if OpKind::BOTH.into_iter().any(|op| fitted(op, pattern)) => {
-                Some(format!("{} {}", pattern.name(), op.plural()))
-            }
+            [op] if any_fitted => Some(format!("{} {}", pattern.name(), op.plural())),
             _ => Some(pattern.name().to_owned()),
         }
     };

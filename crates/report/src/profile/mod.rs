@@ -153,13 +153,13 @@ fn cells(section: &mut Section, profile: &Profile) {
         t.left("cell", name);
         t.of("iops", |cell| cell.iops.value);
         t.interval(|cell| cell.rerun_iops);
-        t.right("in this run", |cell| number::interval(cell.iops.relative_half_width()))
-            .expendable(4);
+        let in_run = |cell: &&Measurement| number::interval(cell.iops.relative_half_width());
+        t.right("in this run", in_run).expendable(4);
         t.of("bytes_per_s", |cell| cell.bytes_per_s.value);
         t.of("latency_mean_ns", |cell| cell.latency_ns.value);
         t.of("latency_p99_ns", |cell| cell.percentile(0.99)).expendable(1);
-        t.of("cpu_lower_us_per_io", |cell| cell.cpu_us_per_io.value().map(|it| it.value))
-            .expendable(2);
+        let cost = |cell: &&Measurement| cell.cpu_us_per_io.value().map(|it| it.value);
+        t.of("cpu_lower_us_per_io", cost).expendable(2);
         t.right("visits", |cell| Cell::from(cell.trial_ids.len().to_string())).expendable(3);
     });
     if let Some(note) = curve::cpu_note(profile) {
@@ -177,16 +177,12 @@ fn common_size(mut sizes: impl Iterator<Item = u64>) -> String {
 fn not_measured(profile: &Profile, op: Option<OpKind>) -> String {
     let found = |code| profile.findings.iter().any(|finding| finding.code == code);
     let only_read = matches!(profile.target.kind, TargetKind::File | TargetKind::BlockDevice);
-    let why = if op == Some(OpKind::Write) && only_read {
-        "only read"
-    } else if op == Some(OpKind::Write) && found(FindingCode::WritesSkipped) {
-        "--no-write"
-    } else if found(FindingCode::Interrupted) {
-        "interrupted"
-    } else if found(FindingCode::PointsSkipped) {
-        "short budget"
-    } else {
-        "no valid trial"
+    let why = match op {
+        Some(OpKind::Write) if only_read => "only read",
+        Some(OpKind::Write) if found(FindingCode::WritesSkipped) => "--no-write",
+        _ if found(FindingCode::Interrupted) => "interrupted",
+        _ if found(FindingCode::PointsSkipped) => "short budget",
+        _ => "no valid trial",
     };
     format!("not measured ({why})")
 }

@@ -52,8 +52,8 @@ pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     effects(&mut story, experiment);
     reached(&mut story, experiment);
     results(&mut story, &set);
-    let about =
-        (experiment.halfpower_version.as_str(), experiment.time.as_deref(), experiment.seed);
+    let version = experiment.halfpower_version.as_str();
+    let about = (version, experiment.time.as_deref(), experiment.seed);
     target::conditions(&mut story, &experiment.targets, experiment.environment.as_ref(), about);
     target::clients(&mut story, &experiment.clients);
     story.condition("note", &experiment.note);
@@ -152,11 +152,9 @@ fn headline(set: &Set<'_>) -> String {
 
 /// Whether requests ended in memory: buffered writes, and reads served by the page cache.
 fn of_memory(cell: &SetCell<'_>) -> bool {
-    let served = |trial: &&Trial| {
-        trial.findings.iter().any(|finding| finding.code == FindingCode::PageCacheServed)
-    };
     let written = cell.workload.cache == CacheMode::All && cell.workload.read_percent < 100;
-    written || cell.trials.iter().any(served)
+    let mut findings = cell.trials.iter().flat_map(|trial| &trial.findings);
+    written || findings.any(|finding| finding.code == FindingCode::PageCacheServed)
 }
 
 /// The recommended sizes: for each group of levels, those of the depth that needs the smallest size.
@@ -235,8 +233,7 @@ fn results(story: &mut Story, set: &Set<'_>) {
     let fixed = joined(fixed, ", ", |level| level);
     let remark = match set.cells.iter().any(|cell| cell.results.iops.n > 1) {
         true => {
-            "mean over blocks, ±: 95 % from the variation between blocks; !: blocks differ by \
-                 over 3 %"
+            "mean over blocks, ±: 95 % from the variation between blocks; !: blocks differ by over 3 %"
         }
         false => "one block: no interval",
     };
@@ -329,9 +326,8 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
     }
     section.table(rows(set, axes, |cell| value(cell).is_some()), |t| {
         level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));
-        t.right(name.replace('_', " "), |(_, cell)| {
-            Cell::or_empty(value(cell), |value| extra(name, value.value))
-        });
+        let text = |value: Estimate| extra(name, value.value);
+        t.right(name.replace('_', " "), |(_, cell)| Cell::or_empty(value(cell), text));
         t.interval(|(_, cell)| known(value(cell).filter(|it| it.n > 1 && it.value != 0.0)?));
     });
 }
