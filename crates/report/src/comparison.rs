@@ -274,9 +274,8 @@ fn differences(story: &mut Story, comparison: &Comparison) {
         let (a, b) = (text(&condition.a), text(&condition.b));
         section.row(&condition.what, format!("{a} → {b}"));
     }
-    if conditions.len() > CONDITIONS {
-        section.note(format!("{} more in the document", conditions.len() - CONDITIONS));
-    }
+    let more = conditions.len().checked_sub(CONDITIONS).filter(|more| *more > 0);
+    section.notes(more.map(|more| format!("{more} more in the document")));
 }
 
 fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): &Metric) {
@@ -289,11 +288,9 @@ fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): 
     }
     let value = move |value: Option<f64>| Cell::or_none(value, |value| unit.format(value));
     let remark = "B compared with A; 95 % intervals, for all rows together";
-    let section = story.section(title, remark);
     // No group of cells summarises commits.
-    if comparison.cells.len() > FEW_CELLS && metric != ComparedMetric::CommitsPerS {
-        section.supporting();
-    }
+    let many = comparison.cells.len() > FEW_CELLS && metric != ComparedMetric::CommitsPerS;
+    let section = story.section(title, remark).supporting_if(many);
     section.table(&found, |t| {
         t.left("size x QD, cache", |(label, _)| short(label));
         t.right("A", move |(_, row)| value(row.a)).expendable(1);

@@ -122,9 +122,7 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     let title = |text: &str| prefix(subject) + text;
     let section = story.section(title("Why"), &where_in_time(device, index, main));
     // The verdict names the cause; a profile that had to be extrapolated makes it uncertain.
-    if main.extrapolated.is_empty() {
-        section.supporting();
-    }
+    section.supporting_if(main.extrapolated.is_empty());
     section.open = true;
     // For several devices, the overview has the figures to compare.
     if !subject.is_empty() {

@@ -154,9 +154,8 @@ fn devices(story: &mut Story, observation: &Observation) {
         let names: Vec<String> = idle.iter().map(|row| row.device.name.clone()).collect();
         section.text(format!("No requests: {}.", named(&names, IDLE_MAX)));
     }
-    if left_out > 0 {
-        section.note(format!("{left_out} more devices with fewer requests"));
-    }
+    let more = format!("{left_out} more devices with fewer requests");
+    section.notes((left_out > 0).then_some(more));
     section.note(
         "latency: mean of the requests completed, at the block layer; QD: queue depth; –: not in \
          the source",

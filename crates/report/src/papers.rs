@@ -35,10 +35,7 @@ pub fn papers(report: &Report) -> Story {
         let rows = report.rows.iter().filter(|row| row.paper == paper);
         for (figure, rows) in grouped(rows.map(|row| (row.figure.as_str(), row))) {
             let section = story.section(format!("{}, {figure}", paper.title()), "");
-            tell_figure(section, &rows);
-            if report.rows.len() > FEW_ROWS {
-                section.supporting();
-            }
+            tell_figure(section.supporting_if(report.rows.len() > FEW_ROWS), &rows);
             let charts = report.charts.iter().filter(|chart| chart.paper == paper);
             for chart in charts.filter(|chart| chart.figure == figure) {
                 draw(&mut story, chart, &rows);
@@ -248,10 +245,7 @@ fn failures(story: &mut Story, report: &Report) {
     if !report.rows.iter().any(|row| failing(&row)) {
         return;
     }
-    let section = story.section("What fails", "");
-    if report.rows.len() > FEW_ROWS {
-        section.supporting();
-    }
+    let section = story.section("What fails", "").supporting_if(report.rows.len() > FEW_ROWS);
     section.table(report.rows.iter().filter(failing), |t| {
         t.left("id", |row| row.id.clone());
         t.left("figure or section", |row| row.figure.clone()).flexible().expendable(1);

@@ -41,9 +41,8 @@ fn beside(story: &mut Story, summary: &RequestsSummary) {
     section.row("discards", many(summary.discards));
     section.row("lost", summary.lost.map_or_else(|| "not in the file".to_owned(), many));
     section.row("reach", format_bytes(summary.reach.0));
-    if summary.devices > 1 {
-        section.row("devices", number::count(f64::from(summary.devices)));
-    }
+    let devices = Some(summary.devices).filter(|devices| *devices > 1);
+    section.rows("devices", devices.map(|devices| number::count(f64::from(devices))));
 }
 
 /// The shares of recorded reads that caches of some sizes would have served, in one line.

@@ -24,11 +24,9 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         t.right("others' latency", |host| effect(host));
     });
     section.note(all_together(&document.hosts));
-    for host in &document.hosts {
-        if let Some(why) = host.effect.reason() {
-            section.note(format!("The effect of {} is not measured: {why}.", host.host));
-        }
-    }
+    section.notes(document.hosts.iter().filter_map(|host| {
+        Some(format!("The effect of {} is not measured: {}.", host.host, host.effect.reason()?))
+    }));
     if document.left_out > 0 {
         let lacking = document.hosts.iter().filter(|host| host.not_recorded > 0);
         let each =

@@ -165,7 +165,11 @@ impl Section {
 
     /// Marks it as supporting: the short page of a terminal only names it.
     pub(crate) fn supporting(&mut self) -> &mut Self {
-        self.level = Level::Support;
+        self.supporting_if(true)
+    }
+
+    pub(crate) fn supporting_if(&mut self, is_supporting: bool) -> &mut Self {
+        self.level = if is_supporting { Level::Support } else { self.level };
         self
     }
 
@@ -189,7 +193,7 @@ impl Section {
         }
     }
 
-    /// Adds several texts under one name.
+    /// Adds several texts under one name, or one that may be missing.
     pub(crate) fn rows<T: Into<String>>(&mut self, name: &str, texts: impl IntoIterator<Item = T>) {
         for (at, text) in texts.into_iter().enumerate() {
             self.row(if at == 0 { name } else { "" }, text);
@@ -203,6 +207,11 @@ impl Section {
     /// Adds an explanatory paragraph.
     pub(crate) fn note(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Text(text.into(), Tone::Faint));
+    }
+
+    /// Adds explanatory paragraphs, or one that may be missing.
+    pub(crate) fn notes<T: Into<String>>(&mut self, texts: impl IntoIterator<Item = T>) {
+        texts.into_iter().for_each(|text| self.note(text));
     }
 
     pub(crate) fn item(&mut self, text: impl Into<String>) {

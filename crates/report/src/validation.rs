@@ -243,9 +243,7 @@ fn load_text(mix: &Mix) -> String {
     let mut text = format!("{} % read, {sizes_text}", percent(&|class| class.op == OpKind::Read));
     for (locality, word) in [(Locality::Sequential, "seq"), (Locality::Hit, "hit")] {
         let part = percent(&|class| class.locality == locality);
-        if part > 0.0 {
-            text.push_str(&format!(", {part} % {word}"));
-        }
+        text.extend((part > 0.0).then(|| format!(", {part} % {word}")));
     }
     match text.chars().count() > LOAD_COLUMNS {
         true => text.replace(" % ", "%"),

@@ -282,9 +282,8 @@ fn balance(story: &mut Story, balance: &Balance) {
         t.titled("latency_mean_ns", |device| time(&device.latency_before_ns));
         t.right("after", |device| time(&device.latency_after_ns));
     });
-    if balance.moves.is_empty() {
-        section.row("move", "nothing: no move would relieve the busiest device");
-    }
+    let none = "nothing: no move would relieve the busiest device";
+    section.rows("move", balance.moves.is_empty().then_some(none));
     let moves = balance.moves.iter().map(|one| {
         let (share, rate) = (number::percent(one.share), number::per_second(one.iops));
         format!("{share} of the load of {} ({rate}) to {}", one.from, one.to)

@@ -13,7 +13,7 @@ mod draw;
 mod look;
 mod shape;
 
-pub use axis::Axis;
+pub use axis::{Axis, Values};
 pub use data::CSV_HEADER;
 
 pub(crate) use axis::extremes;

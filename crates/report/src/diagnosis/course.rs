@@ -43,7 +43,8 @@ pub(super) fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: Strin
     });
     listed.truncate(EPISODES_MAX);
     listed.sort_unstable();
-    let more = device.episodes.len() - listed.len();
+    let more = Some(device.episodes.len() - listed.len()).filter(|more| *more > 0);
+    let more = more.map(|more| number::counted(more as f64, "shorter episode"));
     let rows = listed.into_iter().map(|index| (index, &device.episodes[index]));
     section.table(rows, |t| {
         let mark = |index| if is_worst(device, index) { "*" } else { "" };
@@ -68,10 +69,7 @@ pub(super) fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: Strin
         let share = |split: Calibrated| number::percent(split.saturation);
         t.right("of max", |(_, it)| Cell::or_none(it.calibrated, share)).expendable(1);
     });
-    if more > 0 {
-        let omitted = number::counted(more as f64, "shorter episode");
-        section.note(format!("{omitted} omitted; --json prints all."));
-    }
+    section.notes(more.map(|omitted| format!("{omitted} omitted; --json prints all.")));
 }
 
 /// Observed and expected latency over time. `subject` is the device's name if there are several.

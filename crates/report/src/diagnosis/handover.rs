@@ -78,21 +78,14 @@ fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
         format!("{}{}", one.label(), bracketed(figures, ""))
     });
     section.row("who", who);
-    match &main.calibrated {
-        Some(split) => {
-            let expected = number::with_interval(&split.expected_ns, number::time);
-            let ratio = number::digits(split.latency_ratio);
-            let alone = number::time(split.unloaded_ns);
-            let text = format!(
-                "latency {expected} at this queue depth (now {ratio} times that), {alone} at QD 1"
-            );
-            section.row("by the profile", text);
-        }
-        None => section.row("by the profile", "unknown: no profile fits"),
-    }
-    if let Some(remedy) = device.first_remedy() {
-        section.row("with the remedy", of_another(device, remedy) + &in_short(remedy));
-    }
+    let by_profile = main.calibrated.as_ref().map(|split| {
+        let expected = number::with_interval(&split.expected_ns, number::time);
+        let (ratio, alone) = (number::digits(split.latency_ratio), number::time(split.unloaded_ns));
+        format!("latency {expected} at this queue depth (now {ratio} times that), {alone} at QD 1")
+    });
+    section.row("by the profile", by_profile.unwrap_or("unknown: no profile fits".to_owned()));
+    let after = device.first_remedy().map(|remedy| of_another(device, remedy) + &in_short(remedy));
+    section.rows("with the remedy", after);
 }
 
 /// The commands that reproduce it: from the saved counters, and on the machine. `recording` is as in

@@ -50,9 +50,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
             t.interval(|share| of(share).map(|it| it.latency_ns));
         }
     });
-    if missing {
-        section.note(format!("Some values are unknown or omitted: {TOO_UNEVEN}."));
-    }
+    section.notes(missing.then(|| format!("Some values are unknown or omitted: {TOO_UNEVEN}.")));
     // A warning for readers who may have computed this themselves.
     let remark = "one textbook queue; err: relative to the expected latency";
     let section = story.section("Prediction of M/M/1", remark).supporting();

@@ -169,7 +169,7 @@ fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
 fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
     let series = profile.size_curves.iter().map(|curve| {
         let points = curve.points.iter().filter_map(|point| {
-            let cell = cell_of(profile, curve.op, curve.pattern, curve.depth, point.bytes)?;
+            let cell = cell_of(profile, (curve.op, curve.pattern, curve.depth), point.bytes)?;
             let cost = cell.cpu_us_per_io.value()?;
             // Nanoseconds per request, or nanoseconds per MiB.
             let factor = if per_mib { 1e3 * (1 << 20) as f64 / point.bytes as f64 } else { 1e3 };
@@ -223,7 +223,7 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
     let mut series = Vec::new();
     for fit in &profile.service_time_fits {
         let name = format!("{} {}", fit.pattern.name(), fit.op.plural());
-        let cells = cells_of(profile, fit.op, fit.pattern, 1).map(|cell| {
+        let cells = cells_of(profile, (fit.op, fit.pattern, 1)).map(|cell| {
             let bytes = cell.workload.max_bs().0;
             let out = fit.left_out.iter().any(|point| point.bytes == bytes);
             let remark = if out { "excluded from the line" } else { "" };
@@ -278,7 +278,7 @@ fn distributions(profile: &Profile) -> Option<Chart> {
     for curve in &profile.depth_curves {
         let deep = curve.knee.or(Some(curve.max_depth)).filter(|depth| *depth != 1);
         for depth in std::iter::once(1).chain(deep) {
-            let cell = cell_of(profile, curve.op, Pattern::Random, depth, curve.bs_bytes);
+            let cell = cell_of(profile, (curve.op, Pattern::Random, depth), curve.bs_bytes);
             let name = format!("random {}, QD {depth}", curve_name(curve));
             chosen.extend(cell.map(|cell| (name, &cell.histogram)));
         }

@@ -129,9 +129,9 @@ fn journal(section: &mut Section, commits: &Commits) {
 
 /// The time of a commit with a protected write cache, which makes flushes unnecessary.
 fn protected(section: &mut Section, profile: &Profile) {
-    let direct = cell_of(profile, OpKind::Write, Pattern::Sequential, 1, DIRECT_BYTES);
-    let Some(write) = direct.map(|cell| cell.latency_ns) else { return };
-    let write = rerun(profile, &write, (OpKind::Write, Pattern::Sequential, 1));
+    let load = (OpKind::Write, Pattern::Sequential, 1);
+    let Some(direct) = cell_of(profile, load, DIRECT_BYTES) else { return };
+    let write = rerun(profile, &direct.latency_ns, load);
     let (size, takes) = (format_bytes(DIRECT_BYTES), number::with_interval(&write, number::time));
     section.text(format!(
         "A direct write of {size} without a flush takes {takes}, about the time of a commit on a device \

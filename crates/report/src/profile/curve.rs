@@ -38,9 +38,9 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
             depth_columns(t, profile, curve, size.is_empty());
         }
     });
-    if curves.iter().flat_map(|curve| &curve.points).any(|point| point.p99_ns.is_none()) {
-        section.note("–: too few requests for a percentile.");
-    }
+    let mut points = curves.iter().flat_map(|curve| &curve.points);
+    let unknown = points.any(|point| point.p99_ns.is_none());
+    section.notes(unknown.then_some("–: too few requests for a percentile."));
     missing_directions(section, profile, |op| curves.iter().any(|curve| curve.op == op));
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {
         let deepest = curve.points.iter().map(|point| point.depth).max().unwrap_or(0);
@@ -51,9 +51,7 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
             false => format!("No knee: the rates of {name} vary too much."),
         });
     }
-    if let Some(note) = other_requests(profile, &curves) {
-        section.note(note);
-    }
+    section.notes(other_requests(profile, &curves));
 }
 
 /// The knee's share of the maximum rate.
@@ -68,7 +66,7 @@ fn knee_share(curve: &DepthCurve) -> Option<String> {
 fn other_requests(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
     let off = curves.iter().flat_map(|curve| {
         curve.points.iter().filter_map(|point| {
-            let cell = cell_of(profile, curve.op, Pattern::Random, point.depth, curve.bs_bytes)?;
+            let cell = cell_of(profile, (curve.op, Pattern::Random, point.depth), curve.bs_bytes)?;
             let mean_ns = cell.histogram.mean_ns().filter(|_| cell.is_filled())?;
             let off = mean_ns * point.iops.value / 1e9 / f64::from(point.depth);
             Some((off.max(1.0 / off), curve.op, point.depth, off))
@@ -97,7 +95,7 @@ fn depth_columns(t: &mut Columns<'_, u32>, profile: &Profile, curve: &DepthCurve
     });
     let load = |depth: u32| (curve.op, Pattern::Random, depth);
     t.interval(|depth| at(depth).map(|it| rerun(profile, &it.iops, load(*depth))));
-    let cell = |depth: u32| cell_of(profile, curve.op, Pattern::Random, depth, bytes);
+    let cell = |depth: u32| cell_of(profile, load(depth), bytes);
     t.of("latency_p50_ns", |depth| cell(*depth)?.percentile(0.5)).expendable(1);
     t.of("latency_p99_ns", |depth| at(depth).and_then(|it| it.p99_ns));
     t.left("", |depth| match (is_knee(depth), *depth == curve.max_depth) {

@@ -162,9 +162,7 @@ fn cells(section: &mut Section, profile: &Profile) {
         t.of("cpu_lower_us_per_io", cost).expendable(2);
         t.right("visits", |cell| Cell::from(cell.trial_ids.len().to_string())).expendable(3);
     });
-    if let Some(note) = curve::cpu_note(profile) {
-        section.note(note);
-    }
+    section.notes(curve::cpu_note(profile));
 }
 
 /// The size that all have in common, as a prefix; empty if they differ.
@@ -198,13 +196,11 @@ fn of_the_device(cell: &Measurement) -> bool {
     cell.workload.cache == CacheMode::Device
 }
 
+/// One kind of load: operation, pattern, queue depth.
+type Load = (OpKind, Pattern, u32);
+
 /// The cells that describe the device under one kind of load.
-fn cells_of(
-    profile: &Profile,
-    op: OpKind,
-    pattern: Pattern,
-    depth: u32,
-) -> impl Iterator<Item = &Measurement> {
+fn cells_of(profile: &Profile, (op, pattern, depth): Load) -> impl Iterator<Item = &Measurement> {
     profile.cells.iter().filter(move |cell| {
         let workload = &cell.workload;
         of_the_device(cell)
@@ -215,14 +211,8 @@ fn cells_of(
 }
 
 /// The one of these cells with a given request size.
-pub(crate) fn cell_of(
-    profile: &Profile,
-    op: OpKind,
-    pattern: Pattern,
-    depth: u32,
-    bytes: u64,
-) -> Option<&Measurement> {
-    cells_of(profile, op, pattern, depth).find(|cell| cell.workload.max_bs().0 == bytes)
+pub(crate) fn cell_of(profile: &Profile, load: Load, bytes: u64) -> Option<&Measurement> {
+    cells_of(profile, load).find(|cell| cell.workload.max_bs().0 == bytes)
 }
 
 fn depth_curve(profile: &Profile, op: OpKind) -> Option<&DepthCurve> {
@@ -252,18 +242,15 @@ fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
     let size = smallest_random(profile)?;
     let curve = depth_curve(profile, op).filter(|curve| curve.bs_bytes == size);
     let point = curve.and_then(|curve| curve.points.iter().find(|point| point.depth == 1));
-    let cell = || cell_of(profile, op, Pattern::Random, 1, size);
+    let load = (op, Pattern::Random, 1);
+    let cell = || cell_of(profile, load, size);
     let alone = point.map(|point| point.latency_ns).or_else(|| Some(cell()?.latency_ns))?;
-    Some(rerun(profile, &alone, (op, Pattern::Random, 1)))
+    Some(rerun(profile, &alone, load))
 }
 
 /// An estimate with the interval for another run of its load. Every part of the page prints this interval
 /// beside a rate or latency of requests, so that none has two.
-fn rerun(
-    profile: &Profile,
-    estimate: &Estimate,
-    (op, pattern, depth): (OpKind, Pattern, u32),
-) -> Estimate {
+fn rerun(profile: &Profile, estimate: &Estimate, (op, pattern, depth): Load) -> Estimate {
     match pattern.locality() {
         Some(locality) => profile.rerun(estimate, (op, locality, depth == 1)),
         None => estimate.with_ratio_error(profile.common_se()),

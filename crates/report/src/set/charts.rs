@@ -5,7 +5,7 @@
 
 use super::arrange::{self, Abscissa, Along, Meaning, Plot};
 use super::{Set, SetCell};
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, Values, ends, xs, ys};
 use crate::plots::distribution;
 use crate::story::{capital, number, prefix};
 use record::{Estimate, HistogramSnapshot, Unit};
@@ -117,11 +117,7 @@ fn measures(meaning: Meaning) -> &'static [Measure] {
 }
 
 /// The abscissa, and its name in a title.
-fn x_axis<'s>(
-    set: &'s Set<'_>,
-    abscissa: &Abscissa,
-    values: impl Iterator<Item = f64>,
-) -> (Axis, &'s str) {
+fn x_axis<'s>(set: &'s Set<'_>, abscissa: &Abscissa, values: impl Values) -> (Axis, &'s str) {
     let (bytes, rate) = (Some(Unit::Bytes), Some(Unit::PerSecond));
     let name = set.axes[abscissa.axis].as_str();
     match abscissa.meaning {

@@ -238,13 +238,8 @@ fn results(story: &mut Story, set: &Set<'_>) {
         false => "one block: no interval",
     };
     let simulated = story.simulated;
-    let section = story.section("Results", remark);
-    if set.cells.len() > FEW_CELLS {
-        section.supporting();
-    }
-    if !fixed.is_empty() {
-        section.note(format!("In all rows: {fixed}."));
-    }
+    let section = story.section("Results", remark).supporting_if(set.cells.len() > FEW_CELLS);
+    section.notes((!fixed.is_empty()).then(|| format!("In all rows: {fixed}.")));
     section.table(rows(set, &axes, |_| true), |t| {
         level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));
         t.of("iops", |(_, cell)| cell.results.iops.value);
@@ -413,9 +408,7 @@ fn effects(story: &mut Story, experiment: &Experiment) {
             listed.retain(|effect| unknown || change(effect) >= least);
             listed.truncate(EFFECTS_LISTED);
         }
-        if listed.len() > FEW_EFFECTS {
-            section.supporting();
-        }
+        section.supporting_if(listed.len() > FEW_EFFECTS);
         section.table(&listed, |t| {
             t.left("level", |effect| effect.level.as_str());
             for axis in &within {

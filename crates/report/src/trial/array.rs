@@ -42,11 +42,9 @@ fn progress(section: &mut Section, rebuild: &RebuildResult) {
         (false, None) => format!("target {leg}: none of {whole}"),
     };
     section.row("rebuilt", text);
-    if rebuild.errors > 0 {
-        let steps = number::counted(rebuild.errors as f64, "step");
-        let text = format!("{steps} failed, and the first failure ends the rebuild");
-        section.row("rebuild ended", text);
-    }
+    let steps = number::counted(rebuild.errors as f64, "step");
+    let text = format!("{steps} failed, and the first failure ends the rebuild");
+    section.rows("rebuild ended", (rebuild.errors > 0).then_some(text));
     let read = rebuild.read_bytes.iter().enumerate().filter(|(_, read)| read.0 > 0);
     let read = joined(read, ", ", |(leg, read)| format!("{} of target {leg}", bytes(*read)));
     let written = bytes(rebuild.written_bytes);
@@ -146,12 +144,9 @@ fn compared(check: &LegCheck) -> String {
         (good, bad) => format!("{} consistent, {bad} NOT", rows(good)),
     };
     text.push_str(&format!(" ({} of each leg per row)", format_bytes(check.row_bytes.0)));
-    if check.unchecked > 0 {
-        text.push_str(&format!("; {} not compared: {}", check.unchecked, check.note));
-    }
-    if check.made > 0 {
-        let made = check.made;
-        text.push_str(&format!("; {made} were inconsistent before the run and were repaired"));
-    }
+    let LegCheck { unchecked, note, made, .. } = check;
+    text.extend((*unchecked > 0).then(|| format!("; {unchecked} not compared: {note}")));
+    let repaired = "were inconsistent before the run and were repaired";
+    text.extend((*made > 0).then(|| format!("; {made} {repaired}")));
     text
 }

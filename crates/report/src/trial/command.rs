@@ -30,9 +30,8 @@ pub(crate) fn command(trial: &Trial) -> String {
         }
         let own = if job.targets > 0 { alone.targets.as_slice() } else { &[] };
         let mut words = words(&alone, own);
-        if job.delay_ns.0 > 0 {
-            words.push_str(&format!(" --start-delay {}", time_word(job.delay_ns.0)));
-        }
+        let delay = Some(job.delay_ns.0).filter(|delay| *delay > 0);
+        words.extend(delay.map(|delay| format!(" --start-delay {}", time_word(delay))));
         text.push_str(&format!(" --beside {}", quoted(words.trim_start())));
     }
     format!("{text} --seed {}", trial.seed)

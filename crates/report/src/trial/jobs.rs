@@ -36,20 +36,15 @@ pub(super) fn section(story: &mut Story, trial: &Trial, jobs: &[(String, Trial)]
     for ((name, job), beside) in jobs.iter().skip(1).zip(&trial.workload.beside) {
         row(section, name, job, beside.delay_ns.0, beside.targets > 0);
     }
-    if let Some(reason) = trial.total.as_ref().and_then(|total| total.reason()) {
-        section.row("together", format!("not measured: {reason}"));
-    }
+    let reason = trial.total.as_ref().and_then(|total| total.reason());
+    section.rows("together", reason.map(|reason| format!("not measured: {reason}")));
 }
 
 /// The load of a job other than the first.
 fn row(section: &mut Section, name: &str, job: &Trial, delay_ns: u64, elsewhere: bool) {
     let mut text = workload_text(&job.workload);
-    if elsewhere {
-        text.push_str(&format!(", on {}", crate::target::summaries(&job.targets)));
-    }
-    if delay_ns > 0 {
-        text.push_str(&format!(", {} later", number::time(delay_ns as f64)));
-    }
+    text.extend(elsewhere.then(|| format!(", on {}", crate::target::summaries(&job.targets))));
+    text.extend((delay_ns > 0).then(|| format!(", {} later", number::time(delay_ns as f64))));
     section.row(name, text);
 }
 

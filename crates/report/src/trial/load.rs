@@ -15,9 +15,8 @@ const INTERVALS: usize = 40;
 pub(super) fn open_loop(section: &mut Section, trial: &Trial) {
     let Some(open) = &trial.result.open_loop else { return };
     section.row(quantity("offered_iops").title, arrivals_text(trial, open));
-    if open.late_max_ns > 0 {
-        section.row(quantity("late_mean_ns").title, lateness_text(open));
-    }
+    let late = (open.late_max_ns > 0).then(|| lateness_text(open));
+    section.rows(quantity("late_mean_ns").title, late);
 }
 
 fn arrivals_text(trial: &Trial, open: &OpenLoop) -> String {
@@ -72,12 +71,9 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
         let text = format!("{length} excluded: {count} requests at {rate}");
         section.row(quantity("warm_up_ns").title, text);
     }
-    if let Some(why) = result.ended_by {
-        section.row("ended by", ended_text(why));
-    }
-    if let Some(depth) = result.callback_depth {
-        section.row(quantity("callback_depth").title, number::count(f64::from(depth)));
-    }
+    section.rows("ended by", result.ended_by.map(ended_text));
+    let depth = result.callback_depth.map(|depth| number::count(f64::from(depth)));
+    section.rows(quantity("callback_depth").title, depth);
 }
 
 fn ended_text(why: EndedBy) -> &'static str {
@@ -160,9 +156,8 @@ pub(super) fn intervals(story: &mut Story, trial: &Trial) {
         let depth = |interval: &IntervalResult| number::digits(interval.concurrency);
         t.titled("concurrency", |row| Cell::or_empty(*row, depth)).gap(3);
     });
-    if left_out > 0 {
-        section.note(format!("… {left_out} more: --json or --csv FILE contains all of them."));
-    }
+    let more = format!("… {left_out} more: --json or --csv FILE contains all of them.");
+    section.notes((left_out > 0).then_some(more));
 }
 
 type ValueOf = fn(&IntervalDirection) -> Option<f64>;

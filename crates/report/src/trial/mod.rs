@@ -67,9 +67,8 @@ pub fn trial(trial: &Trial) -> Story {
     load::open_loop(section, trial);
     load::concurrency(section, shown);
     load::state(section, trial);
-    if !trial.result.components.is_empty() {
-        section.row("components", components::text(&trial.result.components));
-    }
+    let components = Some(&trial.result.components).filter(|all| !all.is_empty());
+    section.rows("components", components.map(|all| components::text(all)));
     processors_and_device(story.section("CPUs and device", "").supporting(), trial);
     load::intervals(&mut story, trial);
     let several = jobs.len() > 1;

@@ -61,7 +61,7 @@ pub(super) fn print(pane: &mut Page, row: &WatchRow, profile: &Profile) {
 
 /// The counters' share of a point's latency; 1 if the counters reported nothing.
 fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
-    let cell = cell_of(profile, curve.op, Pattern::Random, depth, curve.bs_bytes);
+    let cell = cell_of(profile, (curve.op, Pattern::Random, depth), curve.bs_bytes);
     cell.and_then(|cell| cell.device_share.value().copied()).unwrap_or(1.0)
 }
 
