@@ -257,11 +257,8 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
         ("busy", busy),
         ("of largest predicted", calibrated.map(|split| number::percent(split.saturation))),
     ];
-    for (name, value) in rows {
-        if let Some(value) = value {
-            tell(name, value);
-        }
-    }
+    let known = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    known.for_each(|(name, value)| tell(name, value));
     // If both operations have the same verdict as the whole, they need no lines of their own.
     if episode.operations.iter().any(|one| one.verdict != episode.verdict) {
         for one in &episode.operations {

@@ -158,25 +158,23 @@ fn answer(story: &mut Story, prediction: &Prediction) {
         let (read, write) = (number::time(read.value), number::time(write.value));
         story.fact("of reads and writes", format!("{read} and {write}"));
     }
-    for (name, time) in [("p50", &prediction.p50_ns), ("p90", &prediction.p90_ns)] {
-        if let Some(time) = time {
-            story.fact(name, number::with_range(time, number::time));
-        }
-    }
-    let unknown = match prediction.offered {
-        Offered::Depth(_) => "unknown: the profile has too few requests of this kind",
-        _ => "unknown: the profile has no open loads of this kind",
+    let lacks = match prediction.offered {
+        Offered::Depth(_) => "too few requests",
+        _ => "no open loads",
     };
-    let p99 = prediction.p99_ns.as_ref().map(|p99| number::with_range(p99, number::time));
-    story.fact("p99", p99.unwrap_or_else(|| unknown.to_owned()));
+    let unknown = Some(format!("unknown: the profile has {lacks} of this kind"));
+    let Prediction { p50_ns, p90_ns, p99_ns, .. } = prediction;
+    for (name, time, without) in
+        [("p50", p50_ns, None), ("p90", p90_ns, None), ("p99", p99_ns, unknown)]
+    {
+        let time = time.as_ref().map(|time| number::with_range(time, number::time));
+        time.or(without).into_iter().for_each(|text| story.fact(name, text));
+    }
     let alone_ns = prediction.unloaded_latency_ns.value;
     let (most, mean) = (prediction.latency_ns.high, prediction.latency_ns.value);
-    let queued = match number::time(prediction.queue_ns) {
-        queued if most > BOUNDED * mean => {
-            format!("{queued}, at most {}", number::time(most - alone_ns))
-        }
-        queued => queued,
-    };
+    let mut queued = number::time(prediction.queue_ns);
+    let bound = (most > BOUNDED * mean).then(|| number::time(most - alone_ns));
+    queued.extend(bound.map(|most| format!(", at most {most}")));
     let alone = number::time(alone_ns);
     story.fact("queue", format!("{queued} of the latency; a request at QD 1 takes {alone}"));
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));

@@ -67,12 +67,10 @@ fn change_text(change: &Change) -> String {
         Change::Array { disks, raid, chunk_bytes } => {
             format!("{disks} disks, RAID {}, {}", raid.number(), format_bytes(*chunk_bytes))
         }
-        Change::CacheHit { share, hit_ns: None } => {
-            format!("device cache hits {}", number::percent(*share))
-        }
-        Change::CacheHit { share, hit_ns: Some(time) } => {
-            format!("cache hits {} in {}", number::percent(*share), number::time(*time))
-        }
+        Change::CacheHit { share, hit_ns } => match (number::percent(*share), hit_ns) {
+            (share, None) => format!("device cache hits {share}"),
+            (share, Some(time)) => format!("cache hits {share} in {}", number::time(*time)),
+        },
         Change::Memory { bytes, share } => {
             let (memory, hits) = (format_bytes(*bytes), number::percent(*share));
             format!("{memory} more memory ({hits} of the reads hit)")
