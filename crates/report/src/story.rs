@@ -10,7 +10,7 @@ mod text;
 pub(crate) use table::Columns;
 pub use table::{Cell, Column, Side, Table};
 pub use text::capital;
-pub(crate) use text::{bracketed, joined, named, prefix, sentence, told};
+pub(crate) use text::{bracketed, joined, named, or_why, prefix, sentence, told};
 
 use crate::chart::Chart;
 pub(crate) use crate::number;

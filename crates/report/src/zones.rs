@@ -34,11 +34,9 @@ pub fn zones(map: &ZoneMap) -> Story {
     story.takeaway("lowest", lowest.clone());
     story.fact("lowest", lowest);
     story.fact("mean", number::rate_with_interval(&map.mean_bytes_per_s));
-    match &map.array {
-        Some(Measured::Value(array)) => members(&mut story, map, array),
-        Some(Measured::NotMeasured { not_measured }) => {
-            story.fact("members", format!("not measured: {not_measured}"));
-        }
+    match map.array.as_ref().map(Measured::known) {
+        Some(Ok(array)) => members(&mut story, map, array),
+        Some(Err(reason)) => story.fact("members", format!("not measured: {reason}")),
         None => {}
     }
     bands(&mut story, map);

@@ -3,7 +3,7 @@
 
 use super::{LIVE, told};
 use crate::observation::period;
-use crate::story::{Action, Story, number};
+use crate::story::{Action, Story, number, or_why};
 use record::{
     Cause, Demand, DeviceDiagnosis, Effect, Episode, HypothesisName, Remedy, Rung, Strategy,
     Verdict, drive_letter, is_of_windows,
@@ -199,10 +199,9 @@ pub(super) fn advice(
         let what = format!("{}: {}", strategy_words(remedy.strategy), remedy.action);
         let other = remedy.gain.map_or("gain not predicted", |_| "a higher rate");
         let gained = gained(remedy).unwrap_or_else(|| other.to_owned());
-        let effect = match remedy.effect.known() {
-            Ok(effect) => format!("{}, {}; {gained}", latency(effect), rate(effect)),
-            Err(reason) => format!("unknown: {reason}"),
-        };
+        let effect = or_why(&remedy.effect, "unknown", |effect| {
+            format!("{}, {}; {gained}", latency(effect), rate(effect))
+        });
         let mut action = Action::new(subject, what).with("predicted", effect);
         if index < IN_FULL {
             let episode = format!(", episode {}", remedy.episode + 1);

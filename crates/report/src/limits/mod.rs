@@ -9,7 +9,7 @@
 mod tests_behind;
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
-use crate::story::{Alternative, Badge, Cell, Story, Tone, joined, number};
+use crate::story::{Alternative, Badge, Cell, Story, Tone, joined, number, or_why};
 use crate::target;
 use record::{BusPoint, HalfPower, LimitsRun, PathComponent, Sizing, Unit, shell_word};
 
@@ -98,14 +98,9 @@ fn sizing(sizing: &Sizing) -> String {
 fn sources(story: &mut Story, components: &[PathComponent]) {
     let section = story.section("Where the numbers come from", "").supporting();
     for component in components {
-        let pap = match component.pap.known() {
-            Ok(pap) => format!("PAP: {}", pap.source),
-            Err(reason) => format!("PAP unknown: {reason}"),
-        };
-        let rap = match component.rap_bytes_per_s.known() {
-            Ok(_) => format!("RAP: {}", component.rap_method),
-            Err(reason) => format!("RAP not measured: {reason}"),
-        };
+        let PathComponent { pap, rap_bytes_per_s: rap, rap_method, .. } = component;
+        let pap = or_why(pap, "PAP unknown", |pap| format!("PAP: {}", pap.source));
+        let rap = or_why(rap, "RAP not measured", |_| format!("RAP: {rap_method}"));
         let others = component.others.iter().map(|other| {
             format!("{} {}", other.name, number::rate_with_interval(&other.bytes_per_s))
         });
