@@ -213,16 +213,12 @@ fn run_of(target: &str, area_bytes: Option<u64>, prediction: &Prediction) -> Str
     let Prediction { mix, offered, .. } = prediction;
     let place = |locality| mix.share(|class| class.locality == locality);
     let [sequential, hits] = [Locality::Sequential, Locality::Hit].map(place);
-    let (all_sequential, reads) = (sequential > 0.999, mix.reads());
-    let rw = match (reads, all_sequential) {
-        (reads, true) if reads > 0.999 => "read".to_owned(),
-        (reads, true) if reads < 0.001 => "write".to_owned(),
-        (reads, false) if reads > 0.999 => "randread".to_owned(),
-        (reads, false) if reads < 0.001 => "randwrite".to_owned(),
-        (reads, sequential) => {
-            let rw = if sequential { "rw" } else { "randrw" };
-            format!("{rw} --rwmixread {:.0}", reads * 100.0)
-        }
+    let all_sequential = sequential > 0.999;
+    let order = if all_sequential { "" } else { "rand" };
+    let rw = match mix.reads() {
+        reads if reads > 0.999 => format!("{order}read"),
+        reads if reads < 0.001 => format!("{order}write"),
+        reads => format!("{order}rw --rwmixread {:.0}", reads * 100.0),
     };
     let place = match () {
         () if hits > 0.999 => " --pattern hit".to_owned(),

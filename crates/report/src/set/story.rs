@@ -395,7 +395,7 @@ fn effects(story: &mut Story, experiment: &Experiment) {
         let unknown = effects.iter().all(|effect| effect.found.is_none());
         let mut listed = effects.clone();
         listed.retain(|effect| unknown || effect.found == Some(true));
-        let number_found = listed.len();
+        let found = listed.len();
         let change = |effect: &ExperimentEffect| {
             let ratio = effect.ratio.value.max(1e-9);
             ratio.max(1.0 / ratio)
@@ -421,20 +421,18 @@ fn effects(story: &mut Story, experiment: &Experiment) {
                 if effect.ratio.n > 1 { format!("{low} to {high}") } else { String::new() }
             });
         });
-        section.note(if unknown {
-            "Inconclusive: fewer than three blocks cannot distinguish an effect from chance."
-                .to_owned()
-        } else if number_found == 0 {
-            let all = effects.len();
-            format!("None found in {all}: no change above 3 % that is consistent between blocks.")
-        } else if number_found == effects.len() && listed.len() == number_found {
-            format!("All {number_found} are above 3 % and consistent between blocks.")
-        } else {
-            let listed = match listed.len() < number_found {
-                true => format!(" (the {} largest are listed)", listed.len()),
-                false => String::new(),
-            };
-            format!("Found: {number_found} of {}{listed}.", effects.len())
+        let (all, shown) = (effects.len(), listed.len());
+        let chance = "fewer than three blocks cannot distinguish an effect from chance";
+        section.note(match found {
+            _ if unknown => format!("Inconclusive: {chance}."),
+            0 => format!(
+                "None found in {all}: no change above 3 % that is consistent between blocks."
+            ),
+            _ if shown < found => {
+                format!("Found: {found} of {all} (the {shown} largest are listed).")
+            }
+            _ if found < all => format!("Found: {found} of {all}."),
+            _ => format!("All {found} are above 3 % and consistent between blocks."),
         });
     }
 }

@@ -84,22 +84,19 @@ fn what(workload: &Workload) -> Vec<Flag> {
         ];
     }
     let sequential = workload.pattern == Pattern::Sequential;
-    let rw = match (sequential, workload.read_percent) {
-        (true, 100..) => "read",
-        (true, 0) if workload.instead.is_some() => "trim",
-        (true, 0) => "write",
-        (true, _) => "rw",
-        (false, 100..) => "randread",
-        (false, 0) if workload.instead.is_some() => "randtrim",
-        (false, 0) => "randwrite",
-        (false, _) => "randrw",
+    let order = if sequential { "" } else { "rand" };
+    let op = match workload.read_percent {
+        100.. => "read",
+        0 if workload.instead.is_some() => "trim",
+        0 => "write",
+        _ => "rw",
     };
     let one_op = matches!(workload.read_percent, 0 | 100) || workload.write_rate_iops.is_some();
     let pattern = workload.pattern.name();
     let misalign = workload.misalign_bytes.0;
     let regions = if workload.regions == Regions::Own { "own" } else { "shared" };
     vec![
-        ("rw", Some(rw.to_owned())),
+        ("rw", Some(format!("{order}{op}"))),
         ("rwmixread", unless(one_op, workload.read_percent)),
         ("pattern", unless(sequential || workload.pattern == Pattern::Random, pattern)),
         ("bs", Some(mix_word(&workload.bs))),

@@ -44,9 +44,6 @@ pub fn trial(trial: &Trial) -> Story {
     let together = trial.together();
     // The combined result if it is known, otherwise that of the first job.
     let shown = together.as_ref().unwrap_or(trial);
-    if jobs.len() < 2 || together.is_some() {
-        story.measured_line(&line(shown));
-    }
     story.headline = match (&together, jobs.as_slice()) {
         (None, several @ [_, _, ..]) => {
             let said = |(name, job): &(String, Trial)| format!("{name}: {}", headline(job));
@@ -55,6 +52,7 @@ pub fn trial(trial: &Trial) -> Story {
         _ => headline(shown),
     };
     if jobs.len() < 2 || together.is_some() {
+        story.measured_line(&line(shown));
         facts(&mut story, shown);
     }
     clients::section(&mut story, trial);
