@@ -291,14 +291,11 @@ impl Agent {
                 let out = Arc::clone(&self.shared.out);
                 let mut progress = Progress { out, counters, last: Instant::now() };
                 let part = Part { first_job, jobs, begin, judge };
-                let made =
-                    self.session(set)?.part_of_trial(&workload, seed, part, &mut |share| {
-                        progress.tell(share);
-                    })?;
-                let told = tell_intervals(&self.shared.out, made);
-                told.map_err(|error| {
-                    SessionError::NoResult(format!("cannot report its result: {error}"))
-                })
+                let mut tell = |share| progress.tell(share);
+                let made = self.session(set)?.part_of_trial(&workload, seed, part, &mut tell)?;
+                let why = |error| format!("cannot report its result: {error}");
+                tell_intervals(&self.shared.out, made)
+                    .map_err(|error| SessionError::NoResult(why(error)))
             }
             Request::Alive
             | Request::Clock { .. }
@@ -372,12 +369,8 @@ impl Progress {
         }
         self.last = Instant::now();
         let jobs = lock(&self.counters);
-        let (mut ios, mut bytes) = (0, 0);
-        for job in jobs.iter() {
-            let (more, more_bytes) = job.so_far();
-            ios += more;
-            bytes += more_bytes;
-        }
+        let so_far = jobs.iter().map(|job| job.so_far());
+        let (ios, bytes) = so_far.fold((0, 0), |sum, (ios, bytes)| (sum.0 + ios, sum.1 + bytes));
         // If the reader is gone, the reading thread notices it and ends the run.
         let _ = say(&self.out, &Reply::Progress { share: share.clamp(0.0, 1.0), ios, bytes });
     }

@@ -45,6 +45,9 @@ pub(crate) struct Agents {
 /// The answer of each agent, or `None` if it is lost.
 pub(crate) type Answers<T> = Vec<Option<T>>;
 
+/// When an agent received a clock request and replied to it, and when the reply arrived.
+type ClockAnswer = ((Nanos, Nanos), Nanos);
+
 impl Agents {
     /// Connects to all agents by `links`, and checks their version and their clocks.
     pub(crate) fn greeted(
@@ -153,11 +156,7 @@ impl Agents {
     }
 
     /// When the agent received the question and answered it, and when the answer arrived; `None` if lost.
-    fn clock_answer(
-        &mut self,
-        rank: usize,
-        asked: Nanos,
-    ) -> Result<Option<((Nanos, Nanos), Nanos)>> {
+    fn clock_answer(&mut self, rank: usize, asked: Nanos) -> Result<Option<ClockAnswer>> {
         let mut found = None;
         let (begin, silence) = (Instant::now(), self.deadlines.of(Step::Clocks));
         let mut waiting = Waiting::begin(Step::Clocks);

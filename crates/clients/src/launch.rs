@@ -47,19 +47,15 @@ impl Launch {
             )));
         }
         let template = shlex::split(template).filter(|words| !words.is_empty());
-        let template = template.ok_or_else(|| {
-            SessionError::usage(
-                "--launch cannot be split into words: it is empty, or a quote is missing at the \
-                 end",
-            )
-        })?;
+        let unsplit =
+            "--launch cannot be split into words: it is empty, or a quote is missing at the end";
+        let template = template.ok_or_else(|| SessionError::usage(unsplit))?;
         let told_apart =
             template.iter().any(|word| word.contains("{host}") || word.contains("{rank}"));
         if !told_apart && hosts.len() > 1 && !template.iter().any(|word| word == "agent") {
-            return Err(SessionError::usage(
-                "--launch contains neither {host} nor {rank}, so all agents would start on one \
-                 machine",
-            ));
+            let neither = "--launch contains neither {host} nor {rank}";
+            let text = format!("{neither}, so all agents would start on one machine");
+            return Err(SessionError::Usage(text));
         }
         Ok(Self { hosts, template })
     }

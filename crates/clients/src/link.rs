@@ -94,9 +94,8 @@ impl Link {
         // would end while results are still in transit.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child = command
-            .spawn()
-            .map_err(|error| format!("cannot start {program:?} (--launch): {error}"))?;
+        let failed = |error| format!("cannot start {program:?} (--launch): {error}");
+        let mut child = command.spawn().map_err(failed)?;
         let (to, from, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(to), Some(from), Some(errors)) = (to, from, errors) else {
             return Err(format!("{program:?} was started without standard input, output or error"));
@@ -212,15 +211,11 @@ impl Link {
         }
         let mut reason = reason;
         reason.extend(self.ending().map(|status| format!(" ({status})")));
-        match self.last_lines() {
-            lines if lines.is_empty() => {}
-            lines => reason.push_str(&format!("; its last output was: {lines}")),
-        }
+        let lines = Some(self.last_lines()).filter(|lines| !lines.is_empty());
+        reason.extend(lines.map(|lines| format!("; its last output was: {lines}")));
         if !self.known {
-            reason.push_str(&format!(
-                "; no agent started: to find out why, run the start command yourself: {}",
-                self.words
-            ));
+            let how = "to find out why, run the start command yourself";
+            reason.push_str(&format!("; no agent started: {how}: {}", self.words));
         }
         let (share, ios, bytes) = self.progress.unwrap_or_default();
         let until_ns =

@@ -18,18 +18,8 @@ use std::time::Duration;
 use workload::Spec;
 
 /// File systems that several machines can share.
-const NETWORK_FILESYSTEMS: [&str; 10] = [
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "ceph",
-    "lustre",
-    "gpfs",
-    "beegfs",
-    "glusterfs",
-    "fuse.glusterfs",
-];
+const NETWORK_FILESYSTEMS: &str =
+    "nfs nfs4 cifs smb3 ceph lustre gpfs beegfs glusterfs fuse.glusterfs";
 
 /// Connected clients, on which targets can be opened.
 pub struct Clients {
@@ -309,7 +299,7 @@ fn sharing(
     }
     let over_network = |facts: &Target| {
         let filesystem = facts.filesystem.as_ref()?;
-        let known = NETWORK_FILESYSTEMS.contains(&filesystem.kind.as_str());
+        let known = NETWORK_FILESYSTEMS.split(' ').any(|kind| kind == filesystem.kind);
         known.then(|| (filesystem.source.clone(), facts.path.clone()))
     };
     let sources: Option<Vec<_>> = all().map(over_network).collect();

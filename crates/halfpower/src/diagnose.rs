@@ -149,7 +149,7 @@ pub(crate) fn diagnose(arguments: &DiagnoseArgs, stop: &StopFlag) -> anyhow::Res
     }
     // A table has all intervals; a page shows at most this many points.
     let moments_most = if csv.is_some() { None } else { Some(MOMENTS) };
-    let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::DIAGNOSIS_CSV_HEADER));
+    let (mut diagnoses, mut rows) = (Vec::new(), format!("{}\n", report::diagnosis_header()));
     // One at a time: an observation and its diagnosis may each need as much memory as a recording.
     for observation in observations {
         let mut diagnosis = profiles.diagnose(&observation, VERSION, moments_most);

@@ -175,7 +175,7 @@ pub(crate) const INTERVALS: OutputKind = OutputKind {
 pub(crate) const MOMENTS: OutputKind = OutputKind {
     flag: "--csv",
     name: "halfpower CSV file of a diagnosis",
-    is_in: |path| begins(path, report::DIAGNOSIS_CSV_HEADER),
+    is_in: |path| begins(path, report::diagnosis_header()),
 };
 pub(crate) const VALUES: OutputKind = OutputKind {
     flag: "--csv",

@@ -245,10 +245,9 @@ fn profile_of(device: &ObservedDevice, profiles: &ProfileSet) -> Option<Arc<Fitt
 }
 
 fn profile_words(profile: &Profile) -> String {
+    let day = profile.time.as_deref().map(|time| time.get(..10).unwrap_or(time));
     let mut words = record::short_id(&profile.id).to_owned();
-    words.extend(
-        profile.time.as_ref().map(|time| format!(" of {}", time.get(..10).unwrap_or(time))),
-    );
+    words.extend(day.map(|day| format!(" of {day}")));
     words.extend(profile.partial().map(|_| ", partial".to_owned()));
     words
 }
@@ -289,10 +288,10 @@ fn probabilities(episode: &Episode) -> Vec<VerdictProbability> {
     for other in &episode.alternatives {
         match all.iter_mut().find(|one| one.verdict == other.verdict) {
             Some(same) => same.probability += other.probability,
-            None => all.push(VerdictProbability {
-                verdict: other.verdict,
-                probability: other.probability,
-            }),
+            None => {
+                let (verdict, probability) = (other.verdict, other.probability);
+                all.push(VerdictProbability { verdict, probability });
+            }
         }
     }
     all

@@ -141,7 +141,7 @@ pub use requests::{
     read_hit_share,
 };
 pub use saved::{DATABASE_MARK, DocumentKind, KeptDocument, SavedDocument, short_id};
-pub use schema::document_schema;
+pub use schema::{document_schema, word};
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use shared::{SHARED_SCHEMA, SharedDiagnosis, SharedHost};
 pub use size_shares::{mix_word, size_shares};

@@ -13,16 +13,21 @@ pub fn document_schema<T: JsonSchema>(name: &str) -> Value {
     schema
 }
 
+/// The text form of an enum in JSON.
+pub fn word<T: Serialize>(value: T) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
 macro_rules! names_in_json {
     ($($kind:ty),+) => {
         $(impl $kind {
             /// The name as in JSON.
             #[must_use]
             pub fn name(self) -> String {
-                match serde_json::to_value(self) {
-                    Ok(Value::String(word)) => word,
-                    _ => String::new(),
-                }
+                word(self)
             }
         })+
     };

@@ -8,11 +8,10 @@
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
 use crate::number::{self, change, counted};
-use crate::page::Tone;
-use crate::story::{Action, Badge, Cell, Section, Story, joined};
+use crate::story::{Action, Badge, Cell, Section, Story, Tone, joined};
 use record::{
     ComparedCell, ComparedKind, ComparedMetric, ComparedRow, ComparedSide, ComparedUnit,
-    ComparedVerdict, Comparison, Unit,
+    ComparedVerdict, Comparison, Unit, word,
 };
 use stats::{Ordered, grouped};
 
@@ -49,7 +48,7 @@ const METRICS: [Metric; 8] = [
     ),
 ];
 
-fn word(metric: ComparedMetric) -> &'static str {
+fn metric_words(metric: ComparedMetric) -> &'static str {
     METRICS.iter().find(|one| one.0 == metric).map_or("", |one| one.2)
 }
 
@@ -64,7 +63,6 @@ fn verdict(verdict: ComparedVerdict) -> (&'static str, Tone) {
 }
 
 /// The story of a comparison.
-#[must_use]
 pub fn comparison(comparison: &Comparison) -> Story {
     let subject = format!("{} (A) with {} (B)", comparison.a.given, comparison.b.given);
     let simulated = comparison.a.simulated && comparison.b.simulated;
@@ -97,29 +95,18 @@ pub fn comparison(comparison: &Comparison) -> Story {
 
 /// `experiment 0192ab34 of /data, where cache=all, 2026-11-22 06:50 UTC; one value per block`.
 fn side_line(side: &ComparedSide) -> String {
-    let kind = match side.kind {
-        ComparedKind::Trial => "trial",
-        ComparedKind::Experiment => "experiment",
-        ComparedKind::Profile => "profile",
-        ComparedKind::Trace => "trace",
-    };
+    let kind = word(side.kind);
     let documents = match side.ids.as_slice() {
         [id] if side.kind != ComparedKind::Trace => format!("{kind} {id}"),
-        [_] => kind.to_owned(),
-        ids => counted(ids.len() as f64, kind),
+        [_] => kind,
+        ids => counted(ids.len() as f64, &kind),
     };
     let arm = joined(&side.arm, " and ", |(axis, level)| format!("{axis}={level}"));
     let mut text = format!("{documents} of {}", side.target);
     text.extend((!arm.is_empty()).then(|| format!(", where {arm}")));
     text.extend(side.simulated.then_some(", SIMULATED"));
     text.extend(side.time.as_deref().map(|time| format!(", {}", number::when(time))));
-    let observed = match side.unit {
-        ComparedUnit::Block => "block",
-        ComparedUnit::Visit => "visit",
-        ComparedUnit::Run => "run",
-        ComparedUnit::Trial => "trial",
-    };
-    text + &format!("; one value per {observed}")
+    text + &format!("; one value per {}", word(side.unit))
 }
 
 fn rows(count: usize) -> String {
@@ -145,14 +132,11 @@ fn result(comparison: &Comparison) -> Badge {
         let tone = if worse > 0 { Tone::Bad } else { Tone::Good };
         (format!("B is {}{parts}", overall_words(comparison)), tone)
     };
+    let share = number::percent(comparison.false_alarm_rate);
+    let chance = format!("at most {share} of comparisons would show any difference");
     let because = match comparison.tests {
         0 => String::new(),
-        tests => format!(
-            "{} tested; if A and B were equal, at most {} of comparisons would show any \
-             difference.",
-            rows(tests as usize),
-            number::percent(comparison.false_alarm_rate),
-        ),
+        tests => format!("{} tested; if A and B were equal, {chance}.", rows(tests as usize)),
     };
     Badge::new(words, tone, because)
 }
@@ -164,16 +148,13 @@ fn overall_words(comparison: &Comparison) -> String {
         _ => None,
     };
     let Some(row) = comparison.overall.as_ref().or(only) else { return String::new() };
-    match (row.verdict, row.ratio) {
-        (ComparedVerdict::Worse, Some(ratio)) => {
-            format!("{} slower: ", number::percent(1.0 - ratio))
-        }
-        (ComparedVerdict::Better, Some(ratio)) if ratio < FACTOR => {
+    let Some(ratio) = row.ratio else { return String::new() };
+    match row.verdict {
+        ComparedVerdict::Worse => format!("{} slower: ", number::percent(1.0 - ratio)),
+        ComparedVerdict::Better if ratio < FACTOR => {
             format!("{} faster: ", number::percent(ratio - 1.0))
         }
-        (ComparedVerdict::Better, Some(ratio)) => {
-            format!("{} times as fast: ", number::digits(ratio))
-        }
+        ComparedVerdict::Better => format!("{} times as fast: ", number::digits(ratio)),
         _ => String::new(),
     }
 }
@@ -185,9 +166,8 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
         return None;
     }
     if comparison.is_nothing() {
-        return Some(
-            "A and B have no cell in common: measure the same cells on both sides.".to_owned(),
-        );
+        let text = "A and B have no cell in common: measure the same cells on both sides.";
+        return Some(text.to_owned());
     }
     if comparison.count(ComparedVerdict::CannotTell) == 0 {
         return None;
@@ -223,11 +203,11 @@ fn limit(story: &mut Story, comparison: &Comparison) {
     };
     let limit = number::percent(limit);
     let failed = comparison.rows().filter(|row| row.fails).count();
-    let (words, tone) = if failed > 0 {
-        (format!("FAILS: {} worse by more than {limit}, beyond the error", rows(failed)), Tone::Bad)
-    } else {
-        (format!("Passes: no row is worse by more than {limit}, beyond the error"), Tone::Good)
+    let (passes, tone) = match failed {
+        0 => ("Passes: no row is".to_owned(), Tone::Good),
+        _ => (format!("FAILS: {}", rows(failed)), Tone::Bad),
     };
+    let words = format!("{passes} worse by more than {limit}, beyond the error");
     story.badges.push(Badge::new(words, tone, ""));
 }
 
@@ -240,20 +220,23 @@ const ORDER: [ComparedVerdict; 5] = [
     ComparedVerdict::NotComparable,
 ];
 
-fn rows_of_cells(comparison: &Comparison) -> impl Iterator<Item = (&str, &ComparedRow)> {
-    let cells = comparison.cells.iter();
-    cells.flat_map(|cell| cell.rows.iter().map(|row| (cell.label.as_str(), row)))
+fn rows_of(cell: &ComparedCell) -> impl Iterator<Item = (&str, &ComparedRow)> {
+    cell.rows.iter().map(|row| (cell.label.as_str(), row))
+}
+
+/// How far a row is from no change.
+fn size(row: &ComparedRow) -> f64 {
+    row.ratio.map_or(0.0, |ratio| ratio.ln().abs())
 }
 
 /// The rows that changed most, the result for all cells together, and groups of cells.
 fn named(story: &mut Story, comparison: &Comparison) {
     for kind in [ComparedVerdict::Worse, ComparedVerdict::Better] {
-        let all = rows_of_cells(comparison);
+        let all = comparison.cells.iter().flat_map(rows_of);
         let mut found: Vec<_> = all.filter(|(_, row)| row.verdict == kind).collect();
-        let size = |row: &ComparedRow| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
         found.sort_by_cached_key(|(_, one)| Ordered(-size(one)));
         for (label, row) in found.iter().take(NAMED) {
-            story.fact(format!("{} of {}", word(row.metric), short(label)), summary(row));
+            story.fact(format!("{} of {}", metric_words(row.metric), short(label)), summary(row));
         }
         if found.len() > NAMED {
             let name = format!("and {} more {}", found.len() - NAMED, verdict(kind).0);
@@ -291,28 +274,23 @@ fn differences(story: &mut Story, comparison: &Comparison) {
         let (a, b) = (text(&condition.a), text(&condition.b));
         section.row(&condition.what, format!("{a} → {b}"));
     }
-    if conditions.len() > CONDITIONS {
-        section.note(format!("{} more in the document", conditions.len() - CONDITIONS));
-    }
+    let more = conditions.len().checked_sub(CONDITIONS).filter(|more| *more > 0);
+    section.notes(more.map(|more| format!("{more} more in the document")));
 }
 
 fn table(story: &mut Story, comparison: &Comparison, &(metric, title, _, unit): &Metric) {
     let pairs =
         comparison.cells.iter().filter(|cell| cell.cell_a.is_some() && cell.cell_b.is_some());
-    let found: Vec<(&str, &ComparedRow)> = pairs
-        .flat_map(|cell| cell.rows.iter().map(|row| (cell.label.as_str(), row)))
-        .filter(|(_, row)| row.metric == metric)
-        .collect();
+    let found: Vec<(&str, &ComparedRow)> =
+        pairs.flat_map(rows_of).filter(|(_, row)| row.metric == metric).collect();
     if found.is_empty() {
         return;
     }
     let value = move |value: Option<f64>| Cell::or_none(value, |value| unit.format(value));
     let remark = "B compared with A; 95 % intervals, for all rows together";
-    let section = story.section(title, remark);
     // No group of cells summarises commits.
-    if comparison.cells.len() > FEW_CELLS && metric != ComparedMetric::CommitsPerS {
-        section.supporting();
-    }
+    let many = comparison.cells.len() > FEW_CELLS && metric != ComparedMetric::CommitsPerS;
+    let section = story.section(title, remark).supporting_if(many);
     section.table(&found, |t| {
         t.left("size x QD, cache", |(label, _)| short(label));
         t.right("A", move |(_, row)| value(row.a)).expendable(1);
@@ -340,11 +318,10 @@ fn without_partner(story: &mut Story, comparison: &Comparison) {
     }
     lone.sort();
     let only = |side: fn(&ComparedCell) -> bool| {
-        comparison.cells.iter().filter(|cell| side(cell)).count() as f64
+        counted(comparison.cells.iter().filter(|cell| side(cell)).count() as f64, "cell")
     };
     let (only_a, only_b) = (only(|cell| cell.cell_b.is_none()), only(|cell| cell.cell_a.is_none()));
-    let text =
-        format!("{} only in A, {} only in B.", counted(only_a, "cell"), counted(only_b, "cell"));
+    let text = format!("{only_a} only in A, {only_b} only in B.");
     story.section("Not comparable", "cells without a partner").note(text);
     let section = story.section("Cells without a partner", "").supporting();
     lone.iter().for_each(|cell| section.item(cell));
@@ -361,25 +338,22 @@ fn reasons<'a>(section: &mut Section, rows: impl Iterator<Item = &'a ComparedRow
 /// A row per cell, in order of verdict and then of change. Cells without a ratio come last.
 fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Chart> {
     let all = comparison.overall.iter().map(|row| ("all cells together", row));
-    let rows = all.chain(rows_of_cells(comparison)).filter(|(_, row)| row.metric == metric);
-    let mut found: Vec<(&str, &ComparedRow)> = rows.collect();
-    let change = |row: &ComparedRow| row.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let rows = all.chain(comparison.cells.iter().flat_map(rows_of));
+    let mut found: Vec<(&str, &ComparedRow)> =
+        rows.filter(|(_, row)| row.metric == metric).collect();
     found.sort_by_cached_key(|(_, row)| {
         let place = ORDER.iter().position(|verdict| *verdict == row.verdict);
-        (row.ratio.is_none(), place, Ordered(-change(row)))
+        (row.ratio.is_none(), place, Ordered(-size(row)))
     });
     // The rows are sorted, so the first is the largest change that was found.
     let (label, first) = *found.first()?;
     let ratio = number::digits(first.ratio?);
+    let (ratio, found_words) = (format!("{ratio} times the value of A"), verdict(first.verdict).0);
     let finding = match first.verdict {
-        ComparedVerdict::Worse | ComparedVerdict::Better => format!(
-            "The {word} changed most for {label}: {ratio} times the value of A ({}).",
-            verdict(first.verdict).0
-        ),
-        _ => format!(
-            "No change in the {word} was found; {label} differs most, with {ratio} times the \
-             value of A."
-        ),
+        ComparedVerdict::Worse | ComparedVerdict::Better => {
+            format!("The {word} changed most for {label}: {ratio} ({found_words}).")
+        }
+        _ => format!("No change in the {word} was found; {label} differs most, with {ratio}."),
     };
     let (shown, left_out) = found.split_at(found.len().min(ROWS));
     let series = ORDER.iter().filter_map(|verdict| {
@@ -402,7 +376,7 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
     let ends = shown.iter().flat_map(|(_, row)| [row.ratio_low, row.ratio_high]);
     let values = shown.iter().filter_map(|(_, row)| row.ratio);
     let values = values.chain(ends.flatten().filter(near));
-    let x = Axis::ratios("B over A", values);
+    let (x, y) = (Axis::ratios("B over A", values), Axis::named(names.collect()));
     let mut rules = vec![Rule::upright(1.0, "no change")];
     if found.iter().any(|(_, row)| row.ratio.is_some_and(|ratio| ratio < 0.6)) {
         rules.push(Rule::upright(0.5, "half"));
@@ -411,18 +385,12 @@ fn ratios(comparison: &Comparison, &(metric, _, word, _): &Metric) -> Option<Cha
         0 => String::new(),
         more => format!(" The table has {more} more rows, with smaller changes."),
     };
-    Some(Chart {
-        title: format!("B over A: {word}"),
-        finding,
-        errors: format!(
-            "Error bars: 95 % intervals for all rows of the comparison together; rows without one \
-             are inconclusive. Sorted by verdict, then by change.{rest}"
-        ),
-        x,
-        y: Axis::named(names.collect()),
-        rules,
-        series,
-    })
+    let errors = format!(
+        "Error bars: 95 % intervals for all rows of the comparison together; rows without one are \
+         inconclusive. Sorted by verdict, then by change.{rest}"
+    );
+    let chart = Chart::new(format!("B over A: {word}"), finding, (x, y), series);
+    Some(chart.errors(errors).rules(rules))
 }
 
 /// A label for a narrow column: `random read 4 KiB x8, all`.

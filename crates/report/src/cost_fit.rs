@@ -3,14 +3,13 @@
 //! The two lines come first, because they are the result. Then come the size at which they cross, and the
 //! points of both cache modes next to each other, so that a reader sees how well a line describes them.
 
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, extremes, xs};
 use crate::story::{Cell, Story, joined, told};
 use crate::{number, target};
 use record::{Bytes, CacheMode, CostFit, CostLine, Estimate, Unit, format_bytes};
 use std::collections::BTreeSet;
 
 /// The story of a cost fit.
-#[must_use]
 pub fn cost_fit(fit: &CostFit) -> Story {
     let (pattern, ops, depth) = (fit.pattern.name(), fit.op.plural(), fit.depth);
     let (targets, area) = (target::summaries(&fit.targets), format_bytes(fit.area_bytes.0));
@@ -89,29 +88,18 @@ fn lines(fit: &CostFit) -> Option<Chart> {
         let slope = one.line.value().map_or(f64::NAN, |model| ns(model.us_per_kib.value));
         format!("{} with {}", number::time(slope), mode(one.cache))
     });
-    Chart {
-        title: "CPU time of a request".to_owned(),
-        finding: if slopes.is_empty() {
-            String::new()
-        } else {
-            format!("Each additional KiB takes {slopes}.")
-        },
-        errors: "Error bars: 95 % intervals over visits; lines: weighted least squares. CPU time \
-             charged to halfpower: a lower bound."
-            .to_owned(),
-        x: Axis::at_values("request size", Some(Unit::Bytes), true, crate::chart::xs(&series)),
-        y: Axis::decades("CPU time per request", Some(Unit::Nanos), crate::chart::ends(&series)),
-        rules: fit
-            .break_even_bytes
-            .value()
-            .filter(|size| {
-                let (low, high) = crate::chart::extremes(crate::chart::xs(&series));
-                (low..=high).contains(&size.value)
-            })
-            .map(|size| Rule::upright(size.value, "break-even"))
-            .into_iter()
-            .collect(),
-        series,
-    }
-    .unless_empty()
+    let finding = match slopes.as_str() {
+        "" => slopes,
+        _ => format!("Each additional KiB takes {slopes}."),
+    };
+    let x = Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series));
+    let y = Axis::decades("CPU time per request", Some(Unit::Nanos), ends(&series));
+    let (low, high) = extremes(xs(&series));
+    let even = fit.break_even_bytes.value().filter(|size| (low..=high).contains(&size.value));
+    let errors = "Error bars: 95 % intervals over visits; lines: weighted least squares. CPU time \
+                  charged to halfpower: a lower bound.";
+    Chart::new("CPU time of a request", finding, (x, y), series)
+        .errors(errors)
+        .rules(even.map(|size| Rule::upright(size.value, "break-even")))
+        .unless_empty()
 }

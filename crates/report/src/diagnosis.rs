@@ -16,10 +16,8 @@ mod latency;
 mod overview;
 
 use crate::issuers;
-use crate::number;
-use crate::page::Tone;
 use crate::path_map::path_maps;
-use crate::story::{Alternative, Badge, Cell, Story, bracketed, confidence, prefix};
+use crate::story::{Alternative, Badge, Cell, Story, Tone, bracketed, confidence, number, prefix};
 use advice::{advice, answers};
 use course::{episodes, over_time, where_in_time};
 use handover::{commands, handover};
@@ -48,13 +46,11 @@ pub(crate) fn told(verdict: Verdict) -> (&'static str, Tone) {
 }
 
 /// The story of a diagnosis.
-#[must_use]
 pub fn diagnosis(diagnosis: &Diagnosis) -> Story {
     diagnosis_of(diagnosis, None)
 }
 
 /// The story of a diagnosis. `recording` is what a command must name to read the recording again.
-#[must_use]
 pub fn diagnosis_of(diagnosis: &Diagnosis, recording: Option<&str>) -> Story {
     let host = diagnosis.host.as_ref().map_or(String::new(), |host| format!(" on {host}"));
     let simulated = diagnosis.source == "simulated";
@@ -126,9 +122,7 @@ fn tell_device(story: &mut Story, diagnosis: &Diagnosis, device: &DeviceDiagnosi
     let title = |text: &str| prefix(subject) + text;
     let section = story.section(title("Why"), &where_in_time(device, index, main));
     // The verdict names the cause; a profile that had to be extrapolated makes it uncertain.
-    if main.extrapolated.is_empty() {
-        section.supporting();
-    }
+    section.supporting_if(main.extrapolated.is_empty());
     section.open = true;
     // For several devices, the overview has the figures to compare.
     if !subject.is_empty() {
@@ -221,8 +215,7 @@ fn verdict_text(episode: &Episode) -> String {
 
 fn badge(source: &str, device: &DeviceDiagnosis, main: &Episode, subject: &str) -> Badge {
     // Certainty about not knowing is no information.
-    let sure = (main.verdict != Verdict::NotEnoughEvidence)
-        .then(|| confidence(main.confidence).to_owned());
+    let sure = (main.verdict != Verdict::NotEnoughEvidence).then(|| confidence(main.confidence));
     let share = device.shares.iter().find(|share| share.verdict == main.verdict);
     let time = share
         .filter(|share| device.episodes.len() > 1 && share.share_of_time < NEARLY_ALL)
@@ -254,23 +247,18 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
     let load: String = load.collect();
     tell("load", if load.is_empty() { "unknown".to_owned() } else { load });
     let expected = calibrated.map(|split| number::with_interval(&split.expected_ns, number::time));
+    let busy = numbers.utilization.map(|share| format!("{} of the time", number::percent(share)));
     let rows = [
         ("throughput", numbers.bytes_per_s.map(number::both_rates)),
         ("latency", numbers.latency_ns.map(number::time)),
         ("expected latency", expected),
         ("slowest at the device", episode.tail.as_ref().map(slowest)),
         ("queue depth", numbers.concurrency.map(number::digits)),
-        (
-            "busy",
-            numbers.utilization.map(|share| format!("{} of the time", number::percent(share))),
-        ),
+        ("busy", busy),
         ("of largest predicted", calibrated.map(|split| number::percent(split.saturation))),
     ];
-    for (name, value) in rows {
-        if let Some(value) = value {
-            tell(name, value);
-        }
-    }
+    let known = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    known.for_each(|(name, value)| tell(name, value));
     // If both operations have the same verdict as the whole, they need no lines of their own.
     if episode.operations.iter().any(|one| one.verdict != episode.verdict) {
         for one in &episode.operations {
@@ -287,20 +275,13 @@ fn slowest(tail: &Tail) -> String {
         Some(share) => format!("by the profile {}", name(share)),
         None => "of exponential times".to_owned(),
     };
-    let mut text = format!(
-        "{} {}, {by_profile} {}",
-        name(tail.share),
-        number::time(tail.latency_ns),
-        number::time(tail.expected_ns)
-    );
+    let [latency, expected, long] =
+        [tail.latency_ns, tail.expected_ns, Tail::LONG_FROM * tail.expected_ns].map(number::time);
+    let mut text = format!("{} {latency}, {by_profile} {expected}", name(tail.share));
     if tail.longer > 0 {
-        text += &format!(
-            "; over {}: {} of the requests, in {} of {} intervals",
-            number::time(Tail::LONG_FROM * tail.expected_ns),
-            number::percent(tail.longer as f64 / tail.requests.max(1) as f64),
-            tail.intervals,
-            tail.of_intervals
-        );
+        let share = number::percent(tail.longer as f64 / tail.requests.max(1) as f64);
+        let (some, all) = (tail.intervals, tail.of_intervals);
+        text += &format!("; over {long}: {share} of the requests, in {some} of {all} intervals");
     }
     text
 }
@@ -308,13 +289,9 @@ fn slowest(tail: &Tail) -> String {
 /// `slow: 41.0 ms (expected: 2.10 ms); 300 IOPS, the same in every interval`.
 fn operation(one: &OperationVerdict) -> String {
     let constant = if one.constant { ", the same in every interval" } else { "" };
-    format!(
-        "{}: {} (expected: {}); {}{constant}",
-        told(one.verdict).0,
-        number::time(one.latency_ns),
-        number::time(one.expected_ns),
-        number::per_second(one.iops)
-    )
+    let [latency, expected] = [one.latency_ns, one.expected_ns].map(number::time);
+    let (words, rate) = (told(one.verdict).0, number::per_second(one.iops));
+    format!("{words}: {latency} (expected: {expected}); {rate}{constant}")
 }
 
 /// The profile that a device is compared with, or why there is none.

@@ -1,11 +1,10 @@
 //! Builds the report on a fleet: what slow devices have in common, which ones are slow individually,
 //! and how small a difference the fleet can show.
 
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Cell, Story, joined};
+use crate::story::{Cell, Story, Tone, joined, number};
 use record::{
-    Estimate, FleetDevice, FleetDiagnosis, FleetLabels, FleetLeftOut, FleetSlowness, FleetYardstick,
+    Estimate, FleetCommon, FleetDevice, FleetDiagnosis, FleetLabels, FleetLeftOut, FleetSlowness,
+    FleetYardstick,
 };
 
 /// Labels that only name a device, or are shown elsewhere.
@@ -13,15 +12,10 @@ const NAMES: [&str; 6] = ["instance", "device", "family", "job", "major", "minor
 const DAY_S: f64 = 86_400.0;
 
 /// The story of a fleet.
-#[must_use]
 pub fn fleet(document: &FleetDiagnosis) -> Story {
-    let subject = format!(
-        "{} of {}, {} to {} UTC",
-        of_devices(document.devices),
-        document.source,
-        moment(document.begin_s),
-        moment(document.end_s)
-    );
+    let (devices, source) = (of_devices(document.devices), &document.source);
+    let [begin, end] = [document.begin_s, document.end_s].map(moment);
+    let subject = format!("{devices} of {source}, {begin} to {end} UTC");
     let mut story = Story::new("Fleet", subject, document.simulated).saved("", &document.findings);
     story.headline = headline(document);
     common(&mut story, document);
@@ -54,10 +48,8 @@ pub fn fleet(document: &FleetDiagnosis) -> Story {
                   busy device is not called slow.",
     );
     story.condition("window", number::time(document.window_s as f64 * 1e9));
-    story.condition(
-        "healthy devices among those called slow",
-        format!("at most {}", number::percent(document.false_share)),
-    );
+    let healthy = format!("at most {}", number::percent(document.false_share));
+    story.condition("healthy devices among those called slow", healthy);
     story.written_by(&document.halfpower_version);
     story
 }
@@ -73,32 +65,20 @@ fn headline(document: &FleetDiagnosis) -> String {
     if compared == 0 {
         return "No device could be compared with others; the reasons are below.".to_owned();
     }
-    let together: Vec<String> = document
-        .common
-        .iter()
-        .map(|one| {
-            format!(
-                "{} {} as a whole ({} of {} devices, {})",
-                one.label,
-                one.value,
-                one.slow_devices,
-                one.devices,
-                times(&one.slow)
-            )
-        })
-        .collect();
-    let alone = match document.slow.len() {
+    let together = document.common.iter().map(|one| {
+        let FleetCommon { label, value, slow_devices: slow, devices: all, .. } = one;
+        format!("{label} {value} as a whole ({slow} of {all} devices, {})", times(&one.slow))
+    });
+    let alone = match document.slow.len() as u32 {
         0 => None,
         1 => Some("1 single device".to_owned()),
-        n => Some(format!("{} by themselves", of_devices(n as u32))),
+        n => Some(format!("{} by themselves", of_devices(n))),
     };
     let unseen =
         document.by_profile.iter().filter(|one| one.verdict.is_slow() && !one.slow_by_peers);
-    let own = match unseen.count() {
-        0 => None,
-        n => Some(format!("{} by their own profiles, not by peers", of_devices(n as u32))),
-    };
-    let what: Vec<String> = together.into_iter().chain(alone).chain(own).collect();
+    let own = Some(unseen.count() as u32).filter(|count| *count > 0);
+    let own = own.map(|n| format!("{} by their own profiles, not by peers", of_devices(n)));
+    let what: Vec<String> = together.chain(alone).chain(own).collect();
     if what.is_empty() {
         let devices: u32 = document.kinds.iter().map(|kind| kind.devices).sum();
         // A slow disk among these would contradict a page that covers only the others.
@@ -240,8 +220,7 @@ fn kinds(story: &mut Story, document: &FleetDiagnosis) {
             0 => Cell::from("unknown"),
             _ => Cell::from(format!("±{}", number::percent(kind.level_deviation.exp_m1()))),
         });
-        t.right("slow from", |kind| {
-            Cell::or_empty(kind.smallest_ratio, |ratio| format!("{} times", number::digits(ratio)))
-        });
+        let times = |ratio: f64| format!("{} times", number::digits(ratio));
+        t.right("slow from", |kind| Cell::or_empty(kind.smallest_ratio, times));
     });
 }

@@ -1,8 +1,6 @@
 //! Lists the users of a device by unit, container or program, in the same way on all pages.
 
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Cell, Columns, Story};
+use crate::story::{Cell, Columns, Story, Tone, number};
 use record::{IoGroup, Observation, OpKind, io_groups};
 
 /// Largest number of listed groups; the document has more.

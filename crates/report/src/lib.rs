@@ -56,7 +56,7 @@ pub use self::papers::papers;
 pub use chart::CSV_HEADER;
 pub use comparison::comparison;
 pub use cost_fit::cost_fit;
-pub use csv::{DIAGNOSIS_CSV_HEADER, csv, diagnosis_csv, intervals_csv, intervals_header};
+pub use csv::{csv, diagnosis_csv, diagnosis_header, intervals_csv, intervals_header};
 pub use diagnosis::{diagnosis, diagnosis_of};
 pub use fio_json::{FioRun, fio_json};
 pub use fio_log::{FioLogColumn, fio_log, is_fio_log_line};

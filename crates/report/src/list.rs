@@ -89,8 +89,7 @@ pub fn preset_list_text(designs: &[Design], style: &Style) -> String {
     let mut page = Page::new(style);
     for design in designs {
         let blocks = number::counted(f64::from(design.blocks), "block");
-        let words = format!("{} in {blocks}", design.combinations().len());
-        entry(&mut page, &design.name, &words);
+        entry(&mut page, &design.name, &format!("{} in {blocks}", design.combinations().len()));
         page.paragraph(4, &format!("{}.", design.title), Tone::Plain);
         page.paragraph(4, &design.about.replace('\n', " "), Tone::Faint);
         if !design.protocols.is_empty() {
@@ -124,14 +123,13 @@ pub fn capabilities_text(rows: &[Capability], style: &Style) -> String {
     let mut page = Page::new(style);
     let missing: Vec<&str> =
         rows.iter().filter(|row| !row.available).map(|row| row.name.as_str()).collect();
-    let verdict = match (rows.len(), missing.as_slice()) {
+    let (working, names) = (rows.len() - missing.len(), missing.join(", "));
+    let verdict = match (rows.len(), missing.len()) {
         (0, _) => return page.finish(),
-        (all, []) => format!("All {all} features that halfpower can use work here."),
-        (all, some) => format!(
-            "{} of {all} features that halfpower can use work here. Without the others, halfpower \
-             still measures but reports less. Missing: {}.",
-            all - some.len(),
-            some.join(", ")
+        (all, 0) => format!("All {all} features that halfpower can use work here."),
+        (all, _) => format!(
+            "{working} of {all} features that halfpower can use work here. Without the others, \
+             halfpower still measures but reports less. Missing: {names}."
         ),
     };
     page.paragraph(0, &verdict, Tone::Strong);
@@ -167,9 +165,7 @@ pub fn next_steps_text(steps: &[String], style: &Style) -> String {
     if !steps.is_empty() {
         page.heading("Next", "");
     }
-    for step in steps {
-        page.command(step);
-    }
+    steps.iter().for_each(|step| page.command(step));
     page.finish()
 }
 

@@ -9,7 +9,7 @@ use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, xs, ys};
 use crate::issuers::issuers;
 use crate::number::{self, counted, duration};
 use crate::plots::thinned;
-use crate::story::{Cell, Story, capital, named};
+use crate::story::{Cell, Story, Tone, capital, named};
 use crate::traced::traced;
 use record::{DATES_FROM_NS, Figure, Interval, Observation, ObservedDevice, Unit};
 use stats::{Ordered, weighted_mean};
@@ -23,18 +23,15 @@ const MOST_DEVICES: usize = 40;
 pub(crate) const IDLE_MAX: usize = 12;
 
 /// The story of an observation.
-#[must_use]
 pub fn observation(observation: &Observation) -> Story {
     let begin = observation.first_ns().unwrap_or(0);
     let host = observation.host.as_ref().map(|host| format!(" of {host}"));
     let subject = format!("{}{}", observation.source, host.unwrap_or_default());
     let mut story = Story::new("Observation", subject, observation.source == "simulated")
         .saved(&observation.id, &observation.findings);
-    let mut by_requests: Vec<(f64, &str)> = observation
-        .devices
-        .iter()
-        .map(|device| (requests(observation, &device.name), device.name.as_str()))
-        .collect();
+    let names = observation.devices.iter().map(|device| device.name.as_str());
+    let mut by_requests: Vec<(f64, &str)> =
+        names.map(|name| (requests(observation, name), name)).collect();
     by_requests.sort_by_cached_key(|one| Ordered(-one.0));
     story.headline = match by_requests.first() {
         Some((requests, name)) if *requests > 0.0 => {
@@ -50,10 +47,9 @@ pub fn observation(observation: &Observation) -> Story {
     issuers(&mut story, observation);
     traced(&mut story, observation);
     if let Some((_, name)) = by_requests.get(DEVICES) {
-        story.left_out.push(format!(
-            "The {DEVICES} busiest of {} devices are plotted; {name} and less busy ones are not.",
-            by_requests.len()
-        ));
+        let all = by_requests.len();
+        let text = format!("are plotted; {name} and less busy ones are not.");
+        story.left_out.push(format!("The {DEVICES} busiest of {all} devices {text}"));
     }
     by_requests.truncate(DEVICES);
     let names: Vec<&str> = by_requests.iter().map(|(_, name)| *name).collect();
@@ -167,9 +163,8 @@ fn devices(story: &mut Story, observation: &Observation) {
         let names: Vec<String> = idle.iter().map(|row| row.device.name.clone()).collect();
         section.text(format!("No requests: {}.", named(&names, IDLE_MAX)));
     }
-    if left_out > 0 {
-        section.note(format!("{left_out} more devices with fewer requests"));
-    }
+    let more = format!("{left_out} more devices with fewer requests");
+    section.notes((left_out > 0).then_some(more));
     section.note(
         "latency: mean of the requests completed, at the block layer; QD: queue depth; –: not in \
          the source",
@@ -237,26 +232,19 @@ fn over_time(
     let write = |value: f64| unit.map_or_else(|| number::digits(value), |unit| unit.format(value));
     let (name, after) = (&first.name, number::time(most.x));
     let (largest, usual) = (write(most.y), write(usual));
-    let finding = format!(
-        "{name}, {title}: the maximum is {largest}, {after} after the start; the median interval \
-         has {usual}."
-    );
+    let largest = format!("the maximum is {largest}, {after} after the start");
+    let finding = format!("{name}, {title}: {largest}; the median interval has {usual}.");
     let y = match log {
         true => Axis::decades(title, unit, ys(&series)),
         false => Axis::from_zero(title, unit, points(&series).filter_map(|point| point.high)),
     };
     let half = Rule::level(most.y / 2.0, "half of the observed maximum");
-    Some(Chart {
-        title: format!("{} over time", capital(title)),
-        finding,
-        errors: "Bands: the resolution of the source, or the range of the intervals in a point; \
-                 counters have no other error."
-            .to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
-        y,
-        rules: (!log && series.len() == 1).then_some(half).into_iter().collect(),
-        series,
-    })
+    let half = (!log && series.len() == 1).then_some(half);
+    let x = Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0]));
+    let errors = "Bands: the resolution of the source, or the range of the intervals in a point; \
+                  counters have no other error.";
+    let chart = Chart::new(format!("{} over time", capital(title)), finding, (x, y), series);
+    Some(chart.errors(errors).rules(half))
 }
 
 /// Latency of each interval against its rate: the effect of load on a device.
@@ -277,13 +265,8 @@ fn latency_against_rate(observation: &Observation, devices: &[&str]) -> Option<C
     let finding = format!(
         "{name}: the latency was {quiet} in the quieter half of the intervals and {busy} in the busier half."
     );
-    Some(Chart {
-        title: "Latency against IOPS, per interval".to_owned(),
-        finding,
-        errors: "Error bars: the resolution of the source.".to_owned(),
-        x: Axis::from_zero("IOPS", Some(Unit::PerSecond), xs(&series)),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), ys(&series)),
-        rules: Vec::new(),
-        series,
-    })
+    let x = Axis::from_zero("IOPS", Some(Unit::PerSecond), xs(&series));
+    let y = Axis::decades("mean latency", Some(Unit::Nanos), ys(&series));
+    let chart = Chart::new("Latency against IOPS, per interval", finding, (x, y), series);
+    Some(chart.errors("Error bars: the resolution of the source."))
 }

@@ -8,9 +8,7 @@
 //! plot, in which eight curves become sixteen.
 
 use crate::chart::{self, Axis, Form, Series};
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Badge, Cell, Section, Story};
+use crate::story::{Badge, Cell, Section, Story, Tone, number};
 use model::papers::tolerance::{CURVE_MAX, CURVE_MEDIAN};
 use model::papers::{Chart, Class, ClassCount, Paper, Point, Report, Row, Verdict};
 use stats::grouped;
@@ -26,7 +24,6 @@ const ALLOWED: &str = "values: within 15 % or the printed decimals; sizes: withi
 const FEW_ROWS: usize = 16;
 
 /// The story of a report. If there are few rows, the short page shows all of them.
-#[must_use]
 pub fn papers(report: &Report) -> Story {
     let mut story = Story::new("Papers", "published figures next to the reproduced ones", false);
     summary(&mut story, report);
@@ -38,10 +35,7 @@ pub fn papers(report: &Report) -> Story {
         let rows = report.rows.iter().filter(|row| row.paper == paper);
         for (figure, rows) in grouped(rows.map(|row| (row.figure.as_str(), row))) {
             let section = story.section(format!("{}, {figure}", paper.title()), "");
-            tell_figure(section, &rows);
-            if report.rows.len() > FEW_ROWS {
-                section.supporting();
-            }
+            tell_figure(section.supporting_if(report.rows.len() > FEW_ROWS), &rows);
             let charts = report.charts.iter().filter(|chart| chart.paper == paper);
             for chart in charts.filter(|chart| chart.figure == figure) {
                 draw(&mut story, chart, &rows);
@@ -70,15 +64,12 @@ fn tell_figure(section: &mut Section, rows: &[&Row]) {
         .flexible();
         t.right("reproduced", |row| Cell::or_none(row.reproduced.clone(), |text| text)).flexible();
         t.right("off by", |row| deviation_text(row));
-        t.left("", |row| match row.class {
-            Class::Fitted | Class::Repeated => {
-                Cell::toned(format!("shown: {}", row.class.name()), tone(row.verdict))
-            }
-            Class::HeldOut => {
-                Cell::toned(format!("{}, held out", row.verdict.name()), tone(row.verdict))
-            }
-            _ => Cell::toned(row.verdict.name(), tone(row.verdict)),
-        });
+        let words = |row: &Row| match row.class {
+            Class::Fitted | Class::Repeated => format!("shown: {}", row.class.name()),
+            Class::HeldOut => format!("{}, held out", row.verdict.name()),
+            _ => row.verdict.name().to_owned(),
+        };
+        t.left("", |row| Cell::toned(words(row), tone(row.verdict)));
     });
     for row in tried().filter(|row| row.verdict.fails()) {
         section.row(&row.id, &row.reason);
@@ -113,10 +104,9 @@ fn tone(verdict: Verdict) -> Tone {
 }
 
 fn summary(story: &mut Story, report: &Report) {
-    let words = format!(
-        "{} of {} testable published measurements reproduced without being fitted",
-        report.reproduced, report.testable
-    );
+    let (good, all) = (report.reproduced, report.testable);
+    let words =
+        format!("{good} of {all} testable published measurements reproduced without being fitted");
     let tone = if report.met { Tone::Good } else { Tone::Bad };
     let of = |class: Class| report.counts.iter().find(|count| count.class == class);
     let sum = |classes: &[Class], number: fn(&ClassCount) -> usize| -> usize {
@@ -124,14 +114,14 @@ fn summary(story: &mut Story, report: &Report) {
     };
     let judged: Vec<Class> = Class::ALL.into_iter().filter(|class| class.is_judged()).collect();
     let (good, all) = (sum(&judged, |it| it.series_reproduced), sum(&judged, |it| it.series));
+    let met = match report.met {
+        _ if all == 0 => "none is judged",
+        true => "met",
+        false => "not met",
+    };
+    let least = number::percent(report.threshold_series);
     let goal = format!(
-        "Goal, set before the runs: {} of the distinct series. Result: {good} of {all}, {}.",
-        number::percent(report.threshold_series),
-        match report.met {
-            _ if all == 0 => "none is judged",
-            true => "met",
-            false => "not met",
-        }
+        "Goal, set before the runs: {least} of the distinct series. Result: {good} of {all}, {met}."
     );
     let mut badge = Badge::new(words, tone, goal);
     badge.answers = conclusions(report);
@@ -187,12 +177,9 @@ fn conclusions(report: &Report) -> Vec<(String, String)> {
     off.sort_by(f64::total_cmp);
     let middle = off.get(off.len() / 2).map(|median| {
         let reproduced = series().filter(|row| row.verdict == Verdict::Reproduced).count();
-        format!(
-            "{reproduced} of {} series; half of them are within {} of the published curve (median over its \
-             points).",
-            off.len(),
-            number::percent(*median)
-        )
+        let (all, median) = (off.len(), number::percent(*median));
+        let half = format!("half of them are within {median} of the published curve");
+        format!("{reproduced} of {all} series; {half} (median over its points).")
     });
     let failing: Vec<&Row> = report.rows.iter().filter(|row| row.verdict.fails()).collect();
     let causes = grouped(failing.iter().map(|row| (row.reason.as_str(), *row)));
@@ -201,10 +188,8 @@ fn conclusions(report: &Report) -> Vec<(String, String)> {
         let (first, count) = (rows[0], rows.len());
         format!("{} of {} have one reason: {}: {reason}", count, failing.len(), first.figure)
     });
-    let worst = failing
-        .iter()
-        .filter_map(|row| Some((*row, row.deviation?)))
-        .max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
+    let known = failing.iter().filter_map(|row| Some((*row, row.deviation?)));
+    let worst = known.max_by(|(_, a), (_, b)| a.abs().total_cmp(&b.abs()));
     let worst = worst.map(|(row, _)| {
         format!("{}, {}: off by {} ({})", row.figure, row.subject, deviation_text(row), row.id)
     });
@@ -245,17 +230,13 @@ fn verdicts(report: &Report) -> Option<chart::Chart> {
         (name, good, rows.len())
     });
     let best = best.max_by_key(|(_, good, all)| good * 1000 / all)?;
-    chart::Chart {
-        title: "Judged rows by verdict".to_owned(),
-        finding: format!("{}: {} of {} are reproduced, the largest share.", best.0, best.1, best.2),
-        errors: "Bars count rows; a row is one value, or one series of a chart in the paper."
-            .to_owned(),
-        x: Axis::from_zero("rows", None, whole),
-        y: Axis::named(rows.iter().map(|(name, _)| name.clone()).collect()),
-        series,
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let finding =
+        format!("{}: {} of {} are reproduced, the largest share.", best.0, best.1, best.2);
+    let x = Axis::from_zero("rows", None, whole);
+    let y = Axis::named(rows.iter().map(|(name, _)| name.clone()).collect());
+    chart::Chart::new("Judged rows by verdict", finding, (x, y), series)
+        .errors("Bars count rows; a row is one value, or one series of a chart in the paper.")
+        .unless_empty()
 }
 
 /// All failures in one list: a sceptical reader begins here.
@@ -264,10 +245,7 @@ fn failures(story: &mut Story, report: &Report) {
     if !report.rows.iter().any(|row| failing(&row)) {
         return;
     }
-    let section = story.section("What fails", "");
-    if report.rows.len() > FEW_ROWS {
-        section.supporting();
-    }
+    let section = story.section("What fails", "").supporting_if(report.rows.len() > FEW_ROWS);
     section.table(report.rows.iter().filter(failing), |t| {
         t.left("id", |row| row.id.clone());
         t.left("figure or section", |row| row.figure.clone()).flexible().expendable(1);
@@ -308,14 +286,7 @@ fn draw(story: &mut Story, chart: &Chart, rows: &[&Row]) {
             let points = row.points.iter().filter_map(bare);
             Series::new(&row.subject, Form::Curve, points.collect())
         });
-        story.charts.push(chart::Chart {
-            title: format!("{}, {what}", chart.title),
-            finding: String::new(),
-            errors: String::new(),
-            x: x.clone(),
-            y: y.clone(),
-            series: series.collect(),
-            rules: Vec::new(),
-        });
+        let (title, axes) = (format!("{}, {what}", chart.title), (x.clone(), y.clone()));
+        story.charts.push(chart::Chart::new(title, "", axes, series.collect()));
     }
 }

@@ -30,15 +30,8 @@ pub(crate) fn path_maps(story: &mut Story, maps: &[PathMap]) {
 fn name(layer: &PathLayer) -> String {
     let mark = if layer.causes.is_empty() { "" } else { CAUSE };
     let kind = match layer.kind {
-        LayerKind::Program => "program",
-        LayerKind::File => "file",
-        LayerKind::FileSystem => "file system",
-        LayerKind::PageCache => "page cache",
-        LayerKind::Volume => "volume",
-        LayerKind::Scheduler => "scheduler",
-        LayerKind::Queue => "queue",
-        LayerKind::Device => "device",
-        LayerKind::Below => "below it",
+        LayerKind::Below => "below it".to_owned(),
+        kind => kind.name().replace('_', " "),
     };
     format!("{mark}{kind}")
 }

@@ -19,7 +19,6 @@ use record::{
 const BOUNDED: f64 = 1.5;
 
 /// The story of a prediction.
-#[must_use]
 pub fn prediction(document: &PredictionDocument) -> Story {
     let mix = mix_text(&document.mix);
     let subject = match (&document.target, &document.sheet) {
@@ -150,42 +149,37 @@ fn of_commits(story: &mut Story, commits: &CommitPrediction) {
 }
 
 fn answer(story: &mut Story, prediction: &Prediction) {
-    story.headline = format!(
-        "The mean latency is {}; the load is {} of the highest rate.",
-        number::with_range(&prediction.latency_ns, number::time),
-        number::percent(prediction.saturation)
-    );
     let mean = number::with_range(&prediction.latency_ns, number::time);
+    let share = number::percent(prediction.saturation);
+    story.headline =
+        format!("The mean latency is {mean}; the load is {share} of the highest rate.");
     story.fact("latency", format!("mean {mean}"));
     if let (Some(read), Some(write)) = (&prediction.read_latency_ns, &prediction.write_latency_ns) {
         let (read, write) = (number::time(read.value), number::time(write.value));
         story.fact("of reads and writes", format!("{read} and {write}"));
     }
-    for (name, time) in [("p50", &prediction.p50_ns), ("p90", &prediction.p90_ns)] {
-        if let Some(time) = time {
-            story.fact(name, number::with_range(time, number::time));
-        }
-    }
-    let unknown = match prediction.offered {
-        Offered::Depth(_) => "unknown: the profile has too few requests of this kind",
-        _ => "unknown: the profile has no open loads of this kind",
+    let lacks = match prediction.offered {
+        Offered::Depth(_) => "too few requests",
+        _ => "no open loads",
     };
-    let p99 = prediction.p99_ns.as_ref().map(|p99| number::with_range(p99, number::time));
-    story.fact("p99", p99.unwrap_or_else(|| unknown.to_owned()));
+    let unknown = Some(format!("unknown: the profile has {lacks} of this kind"));
+    let Prediction { p50_ns, p90_ns, p99_ns, .. } = prediction;
+    for (name, time, without) in
+        [("p50", p50_ns, None), ("p90", p90_ns, None), ("p99", p99_ns, unknown)]
+    {
+        let time = time.as_ref().map(|time| number::with_range(time, number::time));
+        time.or(without).into_iter().for_each(|text| story.fact(name, text));
+    }
     let alone_ns = prediction.unloaded_latency_ns.value;
     let (most, mean) = (prediction.latency_ns.high, prediction.latency_ns.value);
-    let queued = match number::time(prediction.queue_ns) {
-        queued if most > BOUNDED * mean => {
-            format!("{queued}, at most {}", number::time(most - alone_ns))
-        }
-        queued => queued,
-    };
+    let mut queued = number::time(prediction.queue_ns);
+    let bound = (most > BOUNDED * mean).then(|| number::time(most - alone_ns));
+    queued.extend(bound.map(|most| format!(", at most {most}")));
     let alone = number::time(alone_ns);
     story.fact("queue", format!("{queued} of the latency; a request at QD 1 takes {alone}"));
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));
     let busy = number::percent(prediction.utilization);
     story.fact("utilization", format!("at least one request in flight for {busy} of the time"));
-    let share = number::percent(prediction.saturation);
     let max = number::with_interval(&prediction.max_iops, number::per_second);
     story.fact("saturation", format!("{share} of the max IOPS of this mix, {max}"));
     if !prediction.offered.is_open() {
@@ -204,14 +198,14 @@ fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) 
         _ => String::new(),
     };
     let run = run_of(target, area_bytes, prediction);
-    match prediction.mix.share(|class| class.locality == Locality::Hit) {
-        hits if (0.001..0.999).contains(&hits) => format!(
-            "`{run}` measures it in ten seconds, with random requests in place of the {} that a \
-             cache serves{left}",
-            number::percent(hits)
-        ),
-        _ => format!("`{run}` measures it in ten seconds{left}"),
-    }
+    let hits = prediction.mix.share(|class| class.locality == Locality::Hit);
+    let without = match number::percent(hits) {
+        hit if (0.001..0.999).contains(&hits) => {
+            format!(", with random requests in place of the {hit} that a cache serves")
+        }
+        _ => String::new(),
+    };
+    format!("`{run}` measures it in ten seconds{without}{left}")
 }
 
 /// The run as a command, on the area of the profile: on a rotating disk a larger area is slower.
@@ -219,16 +213,12 @@ fn run_of(target: &str, area_bytes: Option<u64>, prediction: &Prediction) -> Str
     let Prediction { mix, offered, .. } = prediction;
     let place = |locality| mix.share(|class| class.locality == locality);
     let [sequential, hits] = [Locality::Sequential, Locality::Hit].map(place);
-    let (all_sequential, reads) = (sequential > 0.999, mix.reads());
-    let rw = match (reads, all_sequential) {
-        (reads, true) if reads > 0.999 => "read".to_owned(),
-        (reads, true) if reads < 0.001 => "write".to_owned(),
-        (reads, false) if reads > 0.999 => "randread".to_owned(),
-        (reads, false) if reads < 0.001 => "randwrite".to_owned(),
-        (reads, sequential) => {
-            let rw = if sequential { "rw" } else { "randrw" };
-            format!("{rw} --rwmixread {:.0}", reads * 100.0)
-        }
+    let all_sequential = sequential > 0.999;
+    let order = if all_sequential { "" } else { "rand" };
+    let rw = match mix.reads() {
+        reads if reads > 0.999 => format!("{order}read"),
+        reads if reads < 0.001 => format!("{order}write"),
+        reads => format!("{order}rw --rwmixread {:.0}", reads * 100.0),
     };
     let place = match () {
         () if hits > 0.999 => " --pattern hit".to_owned(),
@@ -258,34 +248,33 @@ fn objective_text(answer: &ObjectiveAnswer) -> (String, String) {
         Objective::MeanNs(most) => ("mean", most),
         Objective::P99Ns(most) => ("p99", most),
     };
-    let text = match (&answer.at, &answer.not) {
-        (Some(at), _) => {
-            let share = number::percent(at.saturation);
-            match at.offered {
-                Offered::Depth(depth) => format!(
-                    "met up to {} by a program at QD {}, {share} of the maximum; unknown for \
-                     requests that arrive independently (check --for-diagnosis measures these)",
-                    number::with_interval(&at.iops, number::per_second),
-                    plain(depth)
-                ),
-                _ if at.iops.low > 0.0 => format!(
-                    "met up to {}, {share} of the maximum; safe up to {} (safe: the whole interval \
-                     of the latency meets it)",
-                    number::with_range(&at.iops, number::per_second),
-                    number::per_second(at.iops.low)
-                ),
-                // The interval of the rate begins at no rate, not at a rate of 0.
-                _ => format!(
-                    "met up to {}, {share} of the maximum, and at most {}; no rate is safe, because \
-                     the latency at QD 1 is {} (safe: the whole interval of the latency meets it)",
-                    number::per_second(at.iops.value),
-                    number::per_second(at.iops.high),
-                    number::with_range(&at.unloaded_latency_ns, number::time)
-                ),
-            }
+    let met = |at: &Prediction| {
+        let share = number::percent(at.saturation);
+        if let Offered::Depth(depth) = at.offered {
+            let (rate, depth) = (number::with_interval(&at.iops, number::per_second), plain(depth));
+            return format!(
+                "met up to {rate} by a program at QD {depth}, {share} of the maximum; unknown for \
+                 requests that arrive independently (check --for-diagnosis measures these)"
+            );
         }
-        (None, not) => not.clone().unwrap_or_default(),
+        let safe = "(safe: the whole interval of the latency meets it)";
+        match at.iops.low > 0.0 {
+            true => format!(
+                "met up to {}, {share} of the maximum; safe up to {} {safe}",
+                number::with_range(&at.iops, number::per_second),
+                number::per_second(at.iops.low)
+            ),
+            // The interval of the rate begins at no rate, not at a rate of 0.
+            false => format!(
+                "met up to {}, {share} of the maximum, and at most {}; no rate is safe, because the \
+                 latency at QD 1 is {} {safe}",
+                number::per_second(at.iops.value),
+                number::per_second(at.iops.high),
+                number::with_range(&at.unloaded_latency_ns, number::time)
+            ),
+        }
     };
+    let text = answer.at.as_ref().map(met).or_else(|| answer.not.clone()).unwrap_or_default();
     (format!("SLO {label} {}", number::time(most)), text)
 }
 
@@ -368,13 +357,8 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
     };
     let prefix = if is_rate || is_commit { "At" } else { "At QD" };
     let other = if last.at > at { last } else { points.first()? };
-    let finding = format!(
-        "{prefix} {} {what} takes {}; at {} it takes {}.",
-        place(at),
-        time(own),
-        place(other.at),
-        time(other),
-    );
+    let ([here, there], [now, then]) = ([at, other.at].map(place), [own, other].map(time));
+    let finding = format!("{prefix} {here} {what} takes {now}; at {there} it takes {then}.");
     let max = document.predictions.iter().find(|one| Some(one.model) == document.advised);
     let max = max.map(|one| one.max_iops.value).or(document.sheet.as_ref().map(|it| it.max_per_s));
     let max = max.filter(|_| is_rate);
@@ -384,19 +368,15 @@ fn curve(document: &PredictionDocument) -> Option<Chart> {
     } else {
         "Bands: 95 % intervals of the model."
     };
-    Chart {
-        title: "Latency against load".to_owned(),
-        finding,
-        errors: measured.to_owned(),
-        x: match is_rate {
-            true => Axis::from_zero(title, Some(Unit::PerSecond), places),
-            false => Axis::at_values(title, None, true, places),
-        },
-        y: Axis::decades("latency", Some(Unit::Nanos), ends(&series)),
-        series,
-        rules: max.map(|max| Rule::upright(max, "largest rate")).into_iter().collect(),
-    }
-    .unless_empty()
+    let x = match is_rate {
+        true => Axis::from_zero(title, Some(Unit::PerSecond), places),
+        false => Axis::at_values(title, None, true, places),
+    };
+    let y = Axis::decades("latency", Some(Unit::Nanos), ends(&series));
+    Chart::new("Latency against load", finding, (x, y), series)
+        .errors(measured)
+        .rules(max.map(|max| Rule::upright(max, "largest rate")))
+        .unless_empty()
 }
 
 /// The prediction of each model for the load in question.
@@ -420,22 +400,13 @@ fn by_models(document: &PredictionDocument, advised: &Prediction) -> Option<Char
     let why = accuracy.and_then(|one| one.median_rel).map_or_else(String::new, |median| {
         format!(", whose median error on the profile's own loads is {}", error(median))
     });
-    Chart {
-        title: "Predictions of the models".to_owned(),
-        finding: format!(
-            "The models range from {} to {}; halfpower uses \"{}\"{why}.",
-            number::time(least),
-            number::time(most),
-            advised.model.name()
-        ),
-        errors:
-            "Error bars: 95 % intervals of the measurement; they exclude the error of the model \
-             itself."
-                .to_owned(),
-        x: Axis::from_zero("mean latency", Some(Unit::Nanos), ends_across(&series)),
-        y: Axis::named(all.iter().map(|one| one.model.name().to_owned()).collect()),
-        series,
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let ([least, most], used) = ([least, most].map(number::time), advised.model.name());
+    let finding =
+        format!("The models range from {least} to {most}; halfpower uses \"{used}\"{why}.");
+    let x = Axis::from_zero("mean latency", Some(Unit::Nanos), ends_across(&series));
+    let y = Axis::named(all.iter().map(|one| one.model.name().to_owned()).collect());
+    let errors = "Error bars: 95 % intervals of the measurement; they exclude the error of the model \
+                  itself.";
+    let chart = Chart::new("Predictions of the models", finding, (x, y), series);
+    chart.errors(errors).unless_empty()
 }

@@ -13,7 +13,6 @@ use record::{
 const CACHE_SHARE_MIN: f64 = 0.005;
 
 /// The story of recorded requests.
-#[must_use]
 pub fn requests(summary: &RequestsSummary) -> Story {
     let span = number::time(summary.span_ns.0 as f64);
     let requests = counted(summary.requests as f64, "request");
@@ -42,9 +41,8 @@ fn beside(story: &mut Story, summary: &RequestsSummary) {
     section.row("discards", many(summary.discards));
     section.row("lost", summary.lost.map_or_else(|| "not in the file".to_owned(), many));
     section.row("reach", format_bytes(summary.reach.0));
-    if summary.devices > 1 {
-        section.row("devices", number::count(f64::from(summary.devices)));
-    }
+    let devices = Some(summary.devices).filter(|devices| *devices > 1);
+    section.rows("devices", devices.map(|devices| number::count(f64::from(devices))));
 }
 
 /// The shares of recorded reads that caches of some sizes would have served, in one line.
@@ -65,22 +63,19 @@ fn cache(story: &mut Story, summary: &RequestsSummary) {
     let Some(last) = summary.cache.last().filter(|last| last.read_hit_share > 0.0) else { return };
     // Sizes below the first that serves any reads are left out.
     let told = summary.cache.iter().filter(|point| point.read_hit_share >= CACHE_SHARE_MIN);
-    let section = story.section(
-        "Reads that a cache would serve",
-        "an LRU cache in front of these requests, initially empty",
-    );
+    let remark = "an LRU cache in front of these requests, initially empty";
+    let section = story.section("Reads that a cache would serve", remark);
     section.table(told, |t| {
         t.right("size", |point| format_bytes(point.bytes.0));
         t.right("reads served", |point| number::percent(point.read_hit_share));
     });
-    let share = number::percent(last.read_hit_share);
+    let (size, share) = (format_bytes(last.bytes.0), number::percent(last.read_hit_share));
     let enough = enough_cache(&summary.cache).unwrap_or(*last);
+    let memory = format_bytes(enough.bytes.0).replace(' ', "");
+    let source = shell_word(&summary.source);
     section.note(format!(
-        "A cache larger than {} serves no more than {share}. To predict the effect of memory: halfpower \
-         predict RECORDING --memory {} --recorded {}",
-        format_bytes(last.bytes.0),
-        format_bytes(enough.bytes.0).replace(' ', ""),
-        shell_word(&summary.source),
+        "A cache larger than {size} serves no more than {share}. To predict the effect of memory: \
+         halfpower predict RECORDING --memory {memory} --recorded {source}"
     ));
 }
 
@@ -111,10 +106,10 @@ fn facts(story: &mut Story, name: &str, side: &RequestsSide) {
     let span = side.end.0.saturating_sub(side.begin.0);
     let touched = format!("{} of {}", format_bytes(side.touched.0), format_bytes(span));
     story.fact_of(name, "touched", touched);
-    let popular = side.zipf_theta.map_or_else(
-        || "all positions equally often".to_owned(),
-        |theta| format!("Zipf, theta {}", number::digits(theta)),
-    );
+    let popular = match side.zipf_theta {
+        Some(theta) => format!("Zipf, theta {}", number::digits(theta)),
+        None => "all positions equally often".to_owned(),
+    };
     story.fact_of(name, "popularity", popular);
 }
 
@@ -123,23 +118,15 @@ fn cached(summary: &RequestsSummary) -> Option<Chart> {
     let enough = enough_cache(&summary.cache).filter(|point| point.read_hit_share > 0.0)?;
     let points = summary.cache.iter().map(|it| Point::bare(it.bytes.0 as f64, it.read_hit_share));
     let series = vec![Series::new("reads served", Form::Curve, points.collect())];
-    Chart {
-        title: "Reads that a cache would serve".to_owned(),
-        finding: format!(
-            "A cache of {} serves {} of the reads, and a larger one hardly more.",
-            format_bytes(enough.bytes.0),
-            number::percent(enough.read_hit_share)
-        ),
-        errors:
-            "Counted over all requests of the recording, so there are no error bars. The cache \
-                 is LRU and initially empty."
-                .to_owned(),
-        x: Axis::at_values("size of the cache", Some(Unit::Bytes), true, xs(&series)),
-        y: Axis::from_zero("of the reads", Some(Unit::Share), ys(&series)),
-        series,
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let (size, share) = (format_bytes(enough.bytes.0), number::percent(enough.read_hit_share));
+    let finding =
+        format!("A cache of {size} serves {share} of the reads, and a larger one hardly more.");
+    let errors = "Counted over all requests of the recording, so there are no error bars. The cache \
+                  is LRU and initially empty.";
+    let x = Axis::at_values("size of the cache", Some(Unit::Bytes), true, xs(&series));
+    let y = Axis::from_zero("of the reads", Some(Unit::Share), ys(&series));
+    let chart = Chart::new("Reads that a cache would serve", finding, (x, y), series);
+    chart.errors(errors).unless_empty()
 }
 
 /// The distribution of request sizes.
@@ -163,20 +150,13 @@ fn sizes_of(summary: &RequestsSummary) -> Option<Chart> {
     let finding = joined(summary.sides(), " ", |(name, side)| {
         let most = side.sizes.iter().max_by_key(|size| size.percent);
         most.map_or_else(String::new, |most| {
-            let (share, size) =
-                (number::percent(f64::from(most.percent) / 100.0), format_bytes(most.bytes.0));
-            format!("{share} of the {name} are {size} long.")
+            let share = number::percent(f64::from(most.percent) / 100.0);
+            format!("{share} of the {name} are {} long.", format_bytes(most.bytes.0))
         })
     });
-    Chart {
-        title: "Sizes of the requests".to_owned(),
-        finding,
-        errors: "The most frequent sizes and the largest size. Counts have no error bars."
-            .to_owned(),
-        x: Axis::from_zero("of the reads or of the writes", Some(Unit::Share), xs(&series)),
-        y: Axis::named(bytes.iter().map(|bytes| format_bytes(*bytes)).collect()),
-        series,
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let x = Axis::from_zero("of the reads or of the writes", Some(Unit::Share), xs(&series));
+    let y = Axis::named(bytes.iter().map(|bytes| format_bytes(*bytes)).collect());
+    Chart::new("Sizes of the requests", finding, (x, y), series)
+        .errors("The most frequent sizes and the largest size. Counts have no error bars.")
+        .unless_empty()
 }

@@ -3,9 +3,8 @@
 //! On a terminal the page is the file. Everything else is a comment in the syntax of the target program, so
 //! that the whole output can be redirected into place. A setting without a value is a comment, too.
 
-use crate::number;
 use crate::page::{escape, wrap};
-use crate::story::Story;
+use crate::story::{Story, joined, number};
 use record::{Setting, Settings};
 use std::collections::BTreeSet;
 
@@ -13,24 +12,19 @@ use std::collections::BTreeSet;
 const COLUMNS: usize = 80;
 
 /// The story of settings, including the file.
-#[must_use]
 pub fn settings(settings: &Settings) -> Story {
     let subject = format!("{} for {}", settings.program, settings.target);
     let mut story = Story::new("Settings", subject, settings.simulated);
     let known = settings.settings.iter().filter(|one| one.value.value().is_some()).count();
     let missing = settings.settings.len() - known;
-    let mut headline = number::counted(known as f64, "setting");
-    headline.push_str(if known == 1 { " follows" } else { " follow" });
-    headline.push_str(" from the profile");
-    if missing > 0 {
-        let verb = if missing == 1 {
-            "has no value (reason below)"
-        } else {
-            "have no value (reasons below)"
-        };
-        headline.push_str(&format!("; {} {verb}", number::count(missing as f64)));
-    }
-    story.headline = format!("{headline}.");
+    let without = match missing {
+        0 => String::new(),
+        1 => "; 1 has no value (reason below)".to_owned(),
+        _ => format!("; {} have no value (reasons below)", number::count(missing as f64)),
+    };
+    let (all, follow) =
+        (number::counted(known as f64, "setting"), if known == 1 { "follows" } else { "follow" });
+    story.headline = format!("{all} {follow} from the profile{without}.");
     let section = story.section("Each setting and why", "");
     for one in &settings.settings {
         match one.value.known() {
@@ -52,12 +46,9 @@ pub fn settings(settings: &Settings) -> Story {
 pub fn settings_text(settings: &Settings) -> String {
     let mut text = String::new();
     let mut target = escape(&settings.target);
-    if settings.simulated {
-        target.push_str(", SIMULATED");
-    }
-    if let Some(time) = &settings.profile_time {
-        target.push_str(&format!(", measured {}", number::when(time)));
-    }
+    target.extend(settings.simulated.then_some(", SIMULATED"));
+    let measured = settings.profile_time.as_deref().map(number::when);
+    target.extend(measured.map(|time| format!(", measured {time}")));
     comment(&mut text, &format!("{} for {target}", settings.program));
     comment(&mut text, &format!("profile {}; goes in {}", settings.profile_id, settings.place));
     let any = settings.settings.iter().any(|setting| !setting.lines.is_empty());
@@ -80,17 +71,13 @@ pub fn settings_text(settings: &Settings) -> String {
 fn without_settings(settings: &Settings) -> String {
     let reasons = settings.settings.iter().filter_map(|one| one.value.reason());
     let reasons: BTreeSet<&str> = reasons.collect();
-    let reasons: Vec<&str> = reasons.into_iter().collect();
+    let (reasons, program) = (joined(reasons, "; ", str::to_owned), &settings.program);
     // A reason that names its own check needs a larger budget than the usual one.
-    let check = match reasons.iter().any(|reason| reason.contains("halfpower check ")) {
+    let check = match reasons.contains("halfpower check ") {
         true => "",
         false => " `halfpower check DIR` on the disk measures the missing values.",
     };
-    format!(
-        "This profile does not determine any setting of {}: {}.{check}",
-        settings.program,
-        reasons.join("; ")
-    )
+    format!("This profile does not determine any setting of {program}: {reasons}.{check}")
 }
 
 fn one(text: &mut String, setting: &Setting) {

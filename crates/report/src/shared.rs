@@ -1,16 +1,13 @@
 //! Builds the report on a disk that several hosts share: which host saturates it, each host's part,
 //! and then the whole disk like any diagnosis.
 
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Cell, Story, told};
+use crate::story::{Cell, Story, Tone, joined, number, told};
 use record::{SharedDiagnosis, SharedHost};
 
 /// Share of the others' waiting outside a host's bursts that deserves a note.
 const MUCH_ELSEWHERE: f64 = 0.15;
 
 /// The story of a shared disk.
-#[must_use]
 pub fn shared(document: &SharedDiagnosis) -> Story {
     let mut story = crate::diagnosis(&document.whole);
     story.headline = headline(document);
@@ -27,53 +24,43 @@ pub fn shared(document: &SharedDiagnosis) -> Story {
         t.right("others' latency", |host| effect(host));
     });
     section.note(all_together(&document.hosts));
-    for host in &document.hosts {
-        if let Some(why) = host.effect.reason() {
-            section.note(format!("The effect of {} is not measured: {why}.", host.host));
-        }
-    }
+    section.notes(document.hosts.iter().filter_map(|host| {
+        Some(format!("The effect of {} is not measured: {}.", host.host, host.effect.reason()?))
+    }));
     if document.left_out > 0 {
         let lacking = document.hosts.iter().filter(|host| host.not_recorded > 0);
-        let each: Vec<String> =
-            lacking.map(|host| format!("{} lacks {}", host.host, host.not_recorded)).collect();
-        section.note(format!(
-            "{} of {} are omitted for all hosts, because not all hosts recorded them: {}.",
-            document.left_out,
-            record::counted(document.intervals as f64, "interval"),
-            each.join(", ")
-        ));
+        let each =
+            joined(lacking, ", ", |host| format!("{} lacks {}", host.host, host.not_recorded));
+        let all = number::counted(document.intervals as f64, "interval");
+        let why = "are omitted for all hosts, because not all hosts recorded them";
+        section.note(format!("{} of {all} {why}: {each}.", document.left_out));
     }
     section.note(
         "Others' latency: the latency of the other hosts while this host transfers a lot, divided \
          by their latency while it transfers little; \"no rise\": less than a fifth higher, \
          or within the error.",
     );
-    for host in document.hosts.iter().filter(|host| host.slows_others()) {
-        if let Some(elsewhere) =
-            host.explains.map(|share| 1.0 - share).filter(|it| *it > MUCH_ELSEWHERE)
-        {
+    for one in document.hosts.iter().filter(|host| host.slows_others()) {
+        let elsewhere = one.explains.map(|share| 1.0 - share).filter(|it| *it > MUCH_ELSEWHERE);
+        if let (Some(share), host) = (elsewhere.map(number::percent), &one.host) {
             section.note(format!(
-                "{} of the other hosts' extra waiting occurs while {} transfers little. The cause \
-                 is another host, perhaps one without a recording, or the disk itself.",
-                number::percent(elsewhere),
-                host.host
+                "{share} of the other hosts' extra waiting occurs while {host} transfers little. The \
+                 cause is another host, perhaps one without a recording, or the disk itself."
             ));
         }
     }
     for host in &document.hosts {
-        section.note(format!(
-            "Clock of {}: {}.",
-            host.host,
-            told(&host.ahead_s, |ahead| match ahead.half_width() == 0.0 {
-                true => "the reference for the other clocks".to_owned(),
-                false => format!(
-                    "{} s {}, ±{} s",
-                    number::digits(ahead.value.abs()),
-                    if ahead.value < 0.0 { "behind" } else { "ahead" },
-                    number::digits(ahead.half_width())
-                ),
-            })
-        ));
+        let clock = told(&host.ahead_s, |ahead| {
+            let side = if ahead.value < 0.0 { "behind" } else { "ahead" };
+            match [ahead.value.abs(), ahead.half_width()] {
+                [_, 0.0] => "the reference for the other clocks".to_owned(),
+                both => {
+                    let [value, half_width] = both.map(number::digits);
+                    format!("{value} s {side}, ±{half_width} s")
+                }
+            }
+        });
+        section.note(format!("Clock of {}: {clock}.", host.host));
     }
     story
 }
@@ -88,37 +75,30 @@ fn all_together(hosts: &[SharedHost]) -> String {
         true => format!(", latency {}", number::time(waited / requests)),
         false => String::new(),
     };
+    let iops = number::per_second(sum(|host| host.per_s));
+    let throughput = number::digits(sum(|host| host.bytes_per_s) / 1e6);
     format!(
-        "All together: {}, {} MB/s{latency}. This line and the table are means over the whole \
-         time; load and latency above are those of the verdict's episode.",
-        number::per_second(sum(|host| host.per_s)),
-        number::digits(sum(|host| host.bytes_per_s) / 1e6)
+        "All together: {iops}, {throughput} MB/s{latency}. This line and the table are means over the \
+         whole time; load and latency above are those of the verdict's episode."
     )
 }
 
 fn headline(document: &SharedDiagnosis) -> String {
     let found = |name: &str| document.hosts.iter().find(|host| host.host == name);
-    match document.filled_by.value().and_then(|name| found(name)) {
-        Some(host) => {
-            format!(
-                "{} loads the disk: while it transfers a lot, the other hosts' latency is {} the \
-                 latency at other times. It issues {} of the requests and {} of the bytes.{}",
-                host.host,
-                told(&host.effect, |effect| {
-                    let [value, low, high] =
-                        [effect.value, effect.low, effect.high].map(number::digits);
-                    format!("{value} times ({low} to {high})")
-                }),
-                number::percent(host.request_share),
-                number::percent(host.byte_share),
-                unsure_clocks(document)
-            )
-        }
-        None => format!(
-            "No single host loads the disk: {}.",
-            document.filled_by.reason().unwrap_or("none stands out")
-        ),
-    }
+    let Some(host) = document.filled_by.value().and_then(|name| found(name)) else {
+        let why = document.filled_by.reason().unwrap_or("none stands out");
+        return format!("No single host loads the disk: {why}.");
+    };
+    let effect = told(&host.effect, |effect| {
+        let [value, low, high] = [effect.value, effect.low, effect.high].map(number::digits);
+        format!("{value} times ({low} to {high})")
+    });
+    let [requests, bytes] = [host.request_share, host.byte_share].map(number::percent);
+    let (name, unsure) = (&host.host, unsure_clocks(document));
+    format!(
+        "{name} loads the disk: while it transfers a lot, the other hosts' latency is {effect} the \
+         latency at other times. It issues {requests} of the requests and {bytes} of the bytes.{unsure}"
+    )
 }
 
 /// A note if the answer relies on host clocks that could not be compared.

@@ -10,11 +10,11 @@ mod text;
 pub(crate) use table::Columns;
 pub use table::{BEFORE_CUTS, Cell, Column, Cut, Side, Table};
 pub use text::capital;
-pub(crate) use text::{bracketed, joined, named, prefix, sentence, told};
+pub(crate) use text::{bracketed, joined, named, or_why, prefix, sentence, told};
 
 use crate::chart::Chart;
-use crate::number;
-use crate::page::Tone;
+pub(crate) use crate::number;
+pub(crate) use crate::page::Tone;
 use record::{Confidence, Finding, Measured, Severity};
 
 /// The name of the condition that says how to repeat it.
@@ -30,18 +30,13 @@ pub fn severity(severity: Severity) -> (&'static str, Tone) {
     }
 }
 
-pub(crate) fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Certain => "certain",
-        Confidence::AlmostCertain => "almost certain",
-        Confidence::Likely => "likely",
-        Confidence::Possible => "possible",
-    }
+pub(crate) fn confidence(confidence: Confidence) -> String {
+    record::word(confidence).replace('_', " ")
 }
 
 /// The word for a confidence below certain.
 pub(crate) fn doubt(doubted: Confidence) -> Option<String> {
-    (doubted != Confidence::Certain).then(|| confidence(doubted).to_owned())
+    (doubted != Confidence::Certain).then(|| confidence(doubted))
 }
 
 /// An explanation that the verdict does not exclude.
@@ -178,7 +173,11 @@ impl Section {
 
     /// Marks it as supporting: the short page of a terminal only names it.
     pub(crate) fn supporting(&mut self) -> &mut Self {
-        self.level = Level::Support;
+        self.supporting_if(true)
+    }
+
+    pub(crate) fn supporting_if(&mut self, is_supporting: bool) -> &mut Self {
+        self.level = if is_supporting { Level::Support } else { self.level };
         self
     }
 
@@ -202,7 +201,7 @@ impl Section {
         }
     }
 
-    /// Adds several texts under one name.
+    /// Adds several texts under one name, or one that may be missing.
     pub(crate) fn rows<T: Into<String>>(&mut self, name: &str, texts: impl IntoIterator<Item = T>) {
         for (at, text) in texts.into_iter().enumerate() {
             self.row(if at == 0 { name } else { "" }, text);
@@ -218,6 +217,11 @@ impl Section {
         self.blocks.push(Block::Text(text.into(), Tone::Faint));
     }
 
+    /// Adds explanatory paragraphs, or one that may be missing.
+    pub(crate) fn notes<T: Into<String>>(&mut self, texts: impl IntoIterator<Item = T>) {
+        texts.into_iter().for_each(|text| self.note(text));
+    }
+
     pub(crate) fn item(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Item(text.into()));
     }
@@ -225,6 +229,7 @@ impl Section {
 
 /// The content of one document.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[must_use]
 pub struct Story {
     /// Kind: `Profile`, `Trial`, ….
     pub kind: String,
@@ -359,7 +364,6 @@ impl Story {
 
     /// Removes what applies only to saved documents: the id and, unless `other` is empty, that
     /// other id with the commands that use it.
-    #[must_use]
     pub fn unsaved(mut self, other: &str) -> Self {
         let gone = |text: &str| !other.is_empty() && text.contains(other);
         self.conditions.retain(|(name, text)| name != "id" && !gone(text));

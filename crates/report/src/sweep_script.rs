@@ -68,12 +68,11 @@ fn line(experiment: &Experiment, planned: &PlannedTrial, command: &ScriptLine) -
         note if traced => words.extend(["--sqlio-csv", &trace, "--comment", note]),
         note => remarks.push(note.to_owned()),
     }
-    if let Some(preparation) = &planned.preparation {
-        remarks.push(format!("the sweep prepares the file: {preparation}"));
-    }
-    let remark = match remarks.is_empty() {
-        true => String::new(),
-        false => format!("  # {}", comment(&remarks.join("; "))),
+    let preparation = planned.preparation.as_ref();
+    remarks.extend(preparation.map(|it| format!("the sweep prepares the file: {it}")));
+    let remark = match remarks.join("; ") {
+        nothing if nothing.is_empty() => nothing,
+        remarks => format!("  # {}", comment(&remarks)),
     };
     format!("{}{remark}\n", joined(words, " ", shell_word))
 }

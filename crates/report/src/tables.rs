@@ -11,15 +11,15 @@ use crate::story::joined;
 use record::{
     BUCKETS, Client, Clients, DirectionResult, HistogramSnapshot, IntervalDirection,
     IntervalResult, Measured, SizeShare, TimeSummary, Trial, TrialResult, bucket_high, bucket_low,
+    word,
 };
-use serde::Serialize;
 use thiserror::Error;
 
 /// Names of the tables and of their files, without `.csv`.
 pub const TABLES: [&str; 4] = ["trials", "intervals", "histograms", "clients"];
 
 /// The operations with columns of their own.
-pub(crate) const OPERATIONS: [&str; 4] = ["read", "write", "trim", "flush"];
+const OPERATIONS: [&str; 4] = ["read", "write", "trim", "flush"];
 
 /// A CSV field; empty if the value was not measured.
 #[derive(Clone)]
@@ -63,7 +63,7 @@ macro_rules! plain_fields {
 plain_fields!(bool, f64, i64, u32, u64);
 
 /// A column: name, and how to get the value from a record.
-pub(crate) type Quantity<T> = (&'static str, fn(&T) -> Field);
+type Quantity<T> = (&'static str, fn(&T) -> Field);
 
 const TRIAL: [Quantity<Trial>; 48] = [
     ("simulated", |it| it.simulated.into()),
@@ -132,7 +132,7 @@ type Times = fn(&DirectionResult) -> Option<&TimeSummary>;
 const DIRECTION_TIMES: [(&str, Times); 2] =
     [("latency", |it| it.latency_ns.as_ref()), ("completion", |it| it.completion_ns.as_ref())];
 
-pub(crate) const INTERVAL: [Quantity<IntervalResult>; 3] = [
+const INTERVAL: [Quantity<IntervalResult>; 3] = [
     ("begin_ns", |it| it.begin_ns.0.into()),
     ("length_ns", |it| it.length_ns.0.into()),
     ("concurrency", |it| it.concurrency.into()),
@@ -159,7 +159,7 @@ const SUMMARY: [Quantity<TimeSummary>; 11] = [
     ("mean_ci95_rel", |it| it.mean_ci95_rel.into()),
 ];
 
-const BUCKET: [&str; 5] = ["operation", "bucket", "low_ns", "high_ns", "ios"];
+const BUCKET: &str = "operation,bucket,low_ns,high_ns,ios";
 
 /// The result of each client, and its clock offset.
 const CLIENT: [Quantity<Client>; 18] = [
@@ -252,22 +252,15 @@ impl Default for TrialTables {
 /// The header lines of the tables without line ends, in the order of [`TABLES`].
 #[must_use]
 pub fn table_headers() -> [String; 4] {
-    let line = |names: Vec<String>| names.join(",");
-    let named = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-    let mut trials = named(&["trial_id", "job", "time"]);
-    trials.extend(columns("", &TRIAL));
-    trials.extend(operation_columns());
-    let mut intervals = named(&["trial_id", "job", "target"]);
-    intervals.extend(columns("", &INTERVAL));
-    intervals.extend(interval_operation_columns());
-    let mut histograms = named(&["trial_id", "job"]);
-    histograms.extend(named(&BUCKET));
-    let mut clients = named(&["trial_id", "client"]);
-    clients.extend(columns("", &CLIENT));
-    clients.extend(columns("", &TOGETHER));
-    clients.extend(of_part().map(|&(name, _)| name.to_owned()));
-    clients.extend(operation_columns());
-    [trials, intervals, histograms, clients].map(line)
+    let line = |keys: &str, names: Vec<String>| format!("{keys},{}", names.join(","));
+    let parts = of_part().map(|&(name, _)| name.to_owned()).collect();
+    let of_client = [columns("", &CLIENT), columns("", &TOGETHER), parts, operation_columns()];
+    [
+        line("trial_id,job,time", [columns("", &TRIAL), operation_columns()].concat()),
+        line("trial_id,job,target", interval_columns()),
+        format!("trial_id,job,{BUCKET}"),
+        line("trial_id,client", of_client.concat()),
+    ]
 }
 
 impl TrialTables {
@@ -302,10 +295,7 @@ impl TrialTables {
 
         let target = target_names(job);
         for interval in job.result.intervals.iter().flatten() {
-            let mut fields = vec![target.as_str().into()];
-            fields.extend(fields_of(&INTERVAL, Some(interval)));
-            fields.extend(interval_operation_fields(interval));
-            intervals.row(row(fields));
+            intervals.row(row([vec![target.as_str().into()], interval_fields(interval)].concat()));
         }
 
         for (operation, direction) in OPERATIONS.into_iter().zip(operations(&job.result)) {
@@ -362,47 +352,47 @@ fn of_part() -> impl Iterator<Item = &'static Quantity<Trial>> {
 
 /// Columns of a trial's operations.
 fn operation_columns() -> Vec<String> {
-    let of = |operation: &str| {
-        let mut all = columns(&format!("{operation}_"), &DIRECTION);
+    let mut all = Vec::new();
+    for operation in OPERATIONS {
+        all.extend(columns(&format!("{operation}_"), &DIRECTION));
         for (name, _) in DIRECTION_TIMES {
             all.extend(columns(&format!("{operation}_{name}_"), &SUMMARY));
         }
-        all
-    };
-    OPERATIONS.into_iter().flat_map(of).collect()
+    }
+    all
 }
 
 /// Fields of these columns; null without a result.
 fn operation_fields(result: Option<&TrialResult>) -> Vec<Field> {
-    let of = |direction: Option<&DirectionResult>| {
-        let mut all = fields_of(&DIRECTION, direction);
+    let mut all = Vec::new();
+    for direction in result.map_or([None; 4], operations) {
+        all.extend(fields_of(&DIRECTION, direction));
         for (_, times) in DIRECTION_TIMES {
             all.extend(fields_of(&SUMMARY, direction.and_then(times)));
         }
-        all
-    };
-    result.map_or([None; 4], operations).into_iter().flat_map(of).collect()
+    }
+    all
 }
 
-/// Columns of an interval's operations.
-pub(crate) fn interval_operation_columns() -> Vec<String> {
-    let of = |operation: &str| {
-        let mut all = columns(&format!("{operation}_"), &INTERVAL_DIRECTION);
+/// Columns of an interval and of its operations.
+pub(crate) fn interval_columns() -> Vec<String> {
+    let mut all = columns("", &INTERVAL);
+    for operation in OPERATIONS {
+        all.extend(columns(&format!("{operation}_"), &INTERVAL_DIRECTION));
         all.extend(columns(&format!("{operation}_latency_"), &SUMMARY));
-        all
-    };
-    OPERATIONS.into_iter().flat_map(of).collect()
+    }
+    all
 }
 
 /// Fields of these columns.
-pub(crate) fn interval_operation_fields(interval: &IntervalResult) -> Vec<Field> {
-    let of = |direction: Option<&IntervalDirection>| {
-        let mut all = fields_of(&INTERVAL_DIRECTION, direction);
-        all.extend(fields_of(&SUMMARY, direction.and_then(|it| it.latency_ns.as_ref())));
-        all
-    };
+pub(crate) fn interval_fields(interval: &IntervalResult) -> Vec<Field> {
+    let mut all = fields_of(&INTERVAL, Some(interval));
     let IntervalResult { read, write, trim, flush, .. } = interval;
-    [read, write, trim, flush].into_iter().flat_map(|it| of(it.as_ref())).collect()
+    for direction in [read, write, trim, flush].map(Option::as_ref) {
+        all.extend(fields_of(&INTERVAL_DIRECTION, direction));
+        all.extend(fields_of(&SUMMARY, direction.and_then(|it| it.latency_ns.as_ref())));
+    }
+    all
 }
 
 /// The names of all targets, separated by spaces.
@@ -444,10 +434,4 @@ fn size_mix(sizes: &[SizeShare]) -> Option<String> {
 /// An option of the workload; `None` if the options are unknown.
 fn known<T>(trial: &Trial, option: T) -> Option<T> {
     trial.workload.options_known().then_some(option)
-}
-
-/// An enum value as in JSON.
-fn word(value: impl Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().unwrap_or_default().to_owned()
 }

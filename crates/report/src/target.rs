@@ -36,14 +36,12 @@ fn facts(target: &Target, environment: Option<&Environment>) -> Vec<(&'static st
         facts.push(("file system", filesystem_line(filesystem, target.device.is_none())));
     }
     match &target.device {
-        Some(device) => {
-            facts.extend([
-                ("device", device_line(device)),
-                ("rotational", rotational_line(device)),
-                ("queue", queue_line(device)),
-                ("layers", layers_line(device)),
-            ]);
-        }
+        Some(device) => facts.extend([
+            ("device", device_line(device)),
+            ("rotational", rotational_line(device)),
+            ("queue", queue_line(device)),
+            ("layers", layers_line(device)),
+        ]),
         None if target.kind != TargetKind::Simulated => {
             facts.push(("device", "none: no I/O here reaches a block device".to_owned()));
         }
@@ -119,29 +117,24 @@ fn device_kind(device: &DeviceFacts) -> &'static str {
 
 pub(crate) fn device_line(device: &DeviceFacts) -> String {
     let known = |field: &Option<String>| field.clone().filter(|text| !text.trim().is_empty());
-    let name = if device.name == device.disk || device.name.is_empty() {
-        device.disk.clone()
-    } else {
-        format!("{} on {}", device.name, device.disk)
+    let name = match device.name.as_str() {
+        "" => device.disk.clone(),
+        name if name == device.disk => name.to_owned(),
+        name => format!("{name} on {}", device.disk),
     };
-    let model: Vec<String> =
-        [known(&device.vendor), known(&device.model)].into_iter().flatten().collect();
-    let mut parts = vec![device_kind(device).to_owned()];
+    let model = [known(&device.vendor), known(&device.model)].into_iter().flatten();
+    let model = joined(model, " ", |name| name);
+    let mut parts: Vec<String> =
+        Some(model).filter(|model| !model.is_empty()).into_iter().collect();
+    parts.push(device_kind(device).to_owned());
     parts.extend((device.size_bytes.0 > 0).then(|| format_bytes(device.size_bytes.0)));
-    if !model.is_empty() {
-        parts.insert(0, model.join(" "));
-    }
     parts.extend(known(&device.serial).map(|serial| format!("serial {serial}")));
     parts.extend(known(&device.firmware).map(|firmware| format!("firmware {firmware}")));
     // A link named like the driver (`virtio`, `virtio_blk`) is one fact, not two.
-    match (known(&device.link), known(&device.driver)) {
-        (Some(link), Some(driver)) if !driver.starts_with(&link) => {
-            parts.extend([link, format!("driver {driver}")]);
-        }
-        (_, Some(driver)) => parts.push(format!("driver {driver}")),
-        (Some(link), None) => parts.push(link),
-        (None, None) => {}
-    }
+    let (link, driver) = (known(&device.link), known(&device.driver));
+    let is_named = |link: &String| driver.as_ref().is_some_and(|name| name.starts_with(link));
+    parts.extend(link.filter(|link| !is_named(link)));
+    parts.extend(driver.as_ref().map(|driver| format!("driver {driver}")));
     format!("{name}: {}", parts.join(", "))
 }
 
@@ -151,13 +144,12 @@ fn rotational_line(device: &DeviceFacts) -> String {
         Some(false) => "no",
         None => return "unknown to the kernel".to_owned(),
     };
-    match (device.rotational_trusted, device.virtual_disk) {
-        (true, _) => flag.to_owned(),
-        (false, true) => {
-            format!("\"{flag}\" according to the kernel, which cannot know it for a virtual disk")
-        }
-        (false, false) => format!("\"{flag}\" according to the kernel, which is unreliable here"),
-    }
+    let doubt = match device.virtual_disk {
+        _ if device.rotational_trusted => return flag.to_owned(),
+        true => "which cannot know it for a virtual disk",
+        false => "which is unreliable here",
+    };
+    format!("\"{flag}\" according to the kernel, {doubt}")
 }
 
 fn queue_line(device: &DeviceFacts) -> String {
@@ -177,11 +169,9 @@ fn queue_line(device: &DeviceFacts) -> String {
         (count, None) => count,
     });
     // Merging is the default, so only its absence is reported.
-    parts.extend(match device.nomerges {
-        Some(0) | None => None,
-        Some(1) => Some("merging partly off".to_owned()),
-        Some(_) => Some("merging off".to_owned()),
-    });
+    let merging = |level: u64| if level == 1 { "merging partly off" } else { "merging off" };
+    let level = device.nomerges.filter(|level| *level > 0);
+    parts.extend(level.map(|level| merging(level).to_owned()));
     parts.extend((device.iostats == Some(false)).then(|| "counters switched off".to_owned()));
     parts.join("; ")
 }

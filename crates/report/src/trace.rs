@@ -37,12 +37,9 @@ pub fn check_trace_comment(comment: &str) -> Result<(), TraceError> {
         character if character.is_control() => Some("control character"),
         _ => None,
     });
-    what.map_or(Ok(()), |what| {
-        Err(TraceError(format!(
-            "--comment {comment:?} contains a {what}, which a line of the trace cannot contain; \
-             remove it"
-        )))
-    })
+    let Some(what) = what else { return Ok(()) };
+    let text = format!("contains a {what}, which a line of the trace cannot contain; remove it");
+    Err(TraceError(format!("--comment {comment:?} {text}")))
 }
 
 /// Checks that a workload can be written as one line.
@@ -61,9 +58,8 @@ pub fn check_trace_workload(workload: &Workload) -> Result<(), TraceError> {
     } else {
         return Ok(());
     };
-    Err(TraceError(format!(
-        "--sqlio-csv has one {what} per line, but this run mixes several; {remedy}"
-    )))
+    let mixes = "per line, but this run mixes several";
+    Err(TraceError(format!("--sqlio-csv has one {what} {mixes}; {remedy}")))
 }
 
 /// Checks that a file that begins with this line is a trace.
@@ -149,8 +145,8 @@ pub fn read_trace(text: &str) -> Result<Vec<TraceLine>, TraceError> {
     for (index, line) in text.lines().enumerate() {
         let head = index == 0 && is_head(line);
         if !line.trim().is_empty() && !head {
-            let none =
-                |why| TraceError(format!("line {} is not a line of a trace: {why}", index + 1));
+            let place = index + 1;
+            let none = |why| TraceError(format!("line {place} is not a line of a trace: {why}"));
             lines.push(read_line(line).map_err(none)?);
         }
     }

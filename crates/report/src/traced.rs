@@ -5,8 +5,7 @@
 //! and the one in a hundred that users complain about. The document has the histograms.
 
 use crate::number::{self, counted};
-use crate::page::Tone;
-use crate::story::{Cell, Columns, Story};
+use crate::story::{Cell, Columns, Story, Tone};
 use record::{HistogramSnapshot, Interval, Observation, OpKind, Traced, TracedOp};
 use stats::weighted_mean;
 
@@ -69,15 +68,15 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
     section.table(rows, columns);
     let [half, slowest] =
         [0.5, 0.99].map(|share| number::or_none(waits.percentile(share), number::time));
+    let times =
+        format!("half of them for up to {half}, one in a hundred for longer than {slowest}");
     section.note(match waits.count() {
         0 => "no request waited for a free tag or a queue throttle before it started; limits of \
               control groups delay requests where the tracer does not see it"
             .to_owned(),
-        count => format!(
-            "{} requests waited before they started: half of them for up to {half}, one in a hundred \
-             for longer than {slowest}",
-            number::count(count as f64)
-        ),
+        count => {
+            format!("{} requests waited before they started: {times}", number::count(count as f64))
+        }
     });
     if lost > 0 {
         section.text(format!("{} lost: the counts are too low", counted(lost as f64, "request")));

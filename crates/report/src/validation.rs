@@ -4,9 +4,7 @@
 //! because no prediction can be closer to a measurement than the next measurement is.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Badge, Cell, Story, joined};
+use crate::story::{Badge, Cell, Story, Tone, joined, number};
 use record::{
     Estimate, Locality, Mix, ModelName, OpKind, SinceProfile, Unit, Validation, ValidationSummary,
     ValidationTrial,
@@ -16,18 +14,13 @@ use record::{
 const LOAD_COLUMNS: usize = 34;
 
 /// The predictions of a validation before any measurement.
-#[must_use]
 pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> Story {
     let subject = "predicted before any measurement; mean latency";
     let mut story = Story::new("Predicted", subject, false);
     if let Some(since) = since {
-        story.condition(
-            "device now, relative to the profile",
-            format!(
-                "{}; predictions are adjusted for this change before each visit",
-                level_text(since)
-            ),
-        );
+        let level = level_text(since);
+        let text = format!("{level}; predictions are adjusted for this change before each visit");
+        story.condition("device now, relative to the profile", text);
     }
     let latency = |trial: &ValidationTrial| -> Option<Estimate> {
         let one = trial.prediction.as_ref()?;
@@ -52,7 +45,6 @@ pub fn predicted(trials: &[ValidationTrial], since: Option<&SinceProfile>) -> St
 }
 
 /// The story of a validation.
-#[must_use]
 pub fn validation(validation: &Validation) -> Story {
     let summary = &validation.summary;
     let subject = format!("profile {} of {}", validation.profile_id, validation.target.path);
@@ -60,20 +52,22 @@ pub fn validation(validation: &Validation) -> Story {
         .saved(&validation.id, &validation.findings);
     story.badges.push(goal(summary));
     let advised = summary.accuracy.iter().find(|one| one.model == summary.advised);
-    let latency = format!(
-        "median error {} below 70 % of the max IOPS, goal {}; repeated loads differ by {}",
-        known(advised.and_then(|one| one.median_rel)),
-        error(summary.goal_rel),
-        known(summary.repeat_rel)
-    );
-    story.fact("latency", latency);
-    let rate = format!(
-        "median error {}, goal {}; repeated loads differ by {}",
-        known(summary.max_iops_rel),
-        error(summary.max_iops_goal_rel),
-        known(summary.max_iops_repeat_rel)
-    );
-    story.fact("max IOPS", rate);
+    let median = advised.and_then(|one| one.median_rel);
+    for (name, off, below, goal, repeat) in [
+        ("latency", median, " below 70 % of the max IOPS", summary.goal_rel, summary.repeat_rel),
+        (
+            "max IOPS",
+            summary.max_iops_rel,
+            "",
+            summary.max_iops_goal_rel,
+            summary.max_iops_repeat_rel,
+        ),
+    ] {
+        let (off, goal, repeat) = (known(off), error(goal), known(repeat));
+        let text =
+            format!("median error {off}{below}, goal {goal}; repeated loads differ by {repeat}");
+        story.fact(name, text);
+    }
     if let Some(within) = summary.within_interval {
         let within = number::percent(within);
         story.fact("error bars", format!("they contain {within} of the measured means"));
@@ -198,10 +192,8 @@ fn measured(story: &mut Story, validation: &Validation) {
         t.left("load", |trial| load_text(&trial.mix));
         t.right("of max", |trial| number::percent(trial.share_of_largest())).gap(1);
         t.right("measured", |trial| Cell::or_none(trial.latency_ns(), number::time)).gap(1);
-        t.right("repeat", |trial| {
-            Cell::toned(number::or_none(trial.repeat_rel, error), Tone::Faint)
-        })
-        .gap(1);
+        let repeat = |trial: &ValidationTrial| number::or_none(trial.repeat_rel, error);
+        t.right("repeat", |trial| Cell::toned(repeat(trial), Tone::Faint)).gap(1);
         t.right("error", |trial| Cell::or_none(off(trial), number::change)).gap(1);
         t.right("max err", |trial| Cell::or_none(max_off(trial), number::change)).gap(1);
     });
@@ -223,27 +215,21 @@ fn errors(validation: &Validation) -> Option<Chart> {
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
     let goal = validation.summary.goal_rel;
     let within = points.iter().filter(|point| (point.y - 1.0).abs() <= goal).count();
-    let finding = format!(
-        "{within} of {} latencies were predicted within {} of the measurement.",
-        points.len(),
-        number::percent(goal)
-    );
+    let (all, share) = (points.len(), number::percent(goal));
+    let finding =
+        format!("{within} of {all} latencies were predicted within {share} of the measurement.");
     let (inside, outside) =
         points.into_iter().partition(|point: &Point| (point.y - 1.0).abs() <= goal);
     let series = vec![
         Series::new("within the goal", Form::Marks, inside).toned(Tone::Good),
         Series::new("beyond the goal", Form::Marks, outside).toned(Tone::Bad),
     ];
-    Chart {
-        title: "Predicted relative to measured latency".to_owned(),
-        finding,
-        errors: "Each point is one load, averaged over its visits; 1 means no error.".to_owned(),
-        x: Axis::from_zero("of the maximum rate", Some(Unit::Share), xs(&series)),
-        y: Axis::ratios("predicted over measured", ends(&series)),
-        series,
-        rules: vec![Rule::level(1.0, "no error")],
-    }
-    .unless_empty()
+    let x = Axis::from_zero("of the maximum rate", Some(Unit::Share), xs(&series));
+    let y = Axis::ratios("predicted over measured", ends(&series));
+    Chart::new("Predicted relative to measured latency", finding, (x, y), series)
+        .errors("Each point is one load, averaged over its visits; 1 means no error.")
+        .rules([Rule::level(1.0, "no error")])
+        .unless_empty()
 }
 
 /// A load in few columns: `70 % read, 8, 20 % seq`.
@@ -257,9 +243,7 @@ fn load_text(mix: &Mix) -> String {
     let mut text = format!("{} % read, {sizes_text}", percent(&|class| class.op == OpKind::Read));
     for (locality, word) in [(Locality::Sequential, "seq"), (Locality::Hit, "hit")] {
         let part = percent(&|class| class.locality == locality);
-        if part > 0.0 {
-            text.push_str(&format!(", {part} % {word}"));
-        }
+        text.extend((part > 0.0).then(|| format!(", {part} % {word}")));
     }
     match text.chars().count() > LOAD_COLUMNS {
         true => text.replace(" % ", "%"),

@@ -4,10 +4,8 @@
 //! a figure about something that does not exist cannot be judged otherwise.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
-use crate::number;
-use crate::page::Tone;
 use crate::prediction::{mix_text, offered_text, plain};
-use crate::story::{Cell, Story, capital};
+use crate::story::{Cell, Story, Tone, capital, number};
 use record::{
     Balance, Change, Estimate, LoadState, ObservedLoad, Unit, WhatIf, WhatIfCase, format_bytes,
 };
@@ -16,20 +14,18 @@ use record::{
 const SPREAD: f64 = 12.0;
 
 /// The story of a what-if.
-#[must_use]
 pub fn whatif(document: &WhatIf) -> Story {
     let subject = document.target.clone().unwrap_or_else(|| "several devices".to_owned());
     let mut story = Story::new("What if", subject, document.simulated);
+    let load = |offered, mix| format!("{} {}", offered_text(Some(offered)), mix_text(mix));
     if let Some(before) = &document.before {
-        let load = format!("{} {}", offered_text(Some(before.offered)), mix_text(&before.mix));
-        story.fact("load", load);
+        story.fact("load", load(before.offered, &before.mix));
     }
     if let Some(observed) = &document.observed {
         observed_load(&mut story, observed, document.before.as_ref());
     }
     if let Some(before) = &document.before_unsustained {
-        let load = format!("{} {}", offered_text(Some(before.offered)), mix_text(&before.mix));
-        story.fact("load", load);
+        story.fact("load", load(before.offered, &before.mix));
         story.fact("before", format!("not sustained: {}", before.why));
     }
     if !document.cases.is_empty() {
@@ -71,12 +67,10 @@ fn change_text(change: &Change) -> String {
         Change::Array { disks, raid, chunk_bytes } => {
             format!("{disks} disks, RAID {}, {}", raid.number(), format_bytes(*chunk_bytes))
         }
-        Change::CacheHit { share, hit_ns: None } => {
-            format!("device cache hits {}", number::percent(*share))
-        }
-        Change::CacheHit { share, hit_ns: Some(time) } => {
-            format!("cache hits {} in {}", number::percent(*share), number::time(*time))
-        }
+        Change::CacheHit { share, hit_ns } => match (number::percent(*share), hit_ns) {
+            (share, None) => format!("device cache hits {share}"),
+            (share, Some(time)) => format!("cache hits {share} in {}", number::time(*time)),
+        },
         Change::Memory { bytes, share } => {
             let (memory, hits) = (format_bytes(*bytes), number::percent(*share));
             format!("{memory} more memory ({hits} of the reads hit)")
@@ -126,19 +120,13 @@ fn answer(story: &mut Story, document: &WhatIf) {
             let (name, now) = (title(&case.changes), number::time(before.latency_ns.value));
             let after = case.after.value().map(|after| number::time(after.latency_ns.value));
             let after = after.unwrap_or_else(|| number::NONE.to_owned());
-            let name = capital(&name);
-            match (ratio.high < 1.0, ratio.low > 1.0) {
-                (true, _) => {
-                    format!("{name}: a request takes {after} instead of {now}, {}.", times(ratio))
-                }
-                (_, true) => {
-                    format!("{name}: requests do not become faster, {}.", times(ratio))
-                }
-                _ if ratio.low < 1.0 / NEAR || ratio.high > NEAR => {
-                    format!("{name}: the effect is uncertain, {}.", times(ratio))
-                }
-                _ => format!("{name}: no measurable difference, {}.", times(ratio)),
-            }
+            let effect = match (ratio.high < 1.0, ratio.low > 1.0) {
+                (true, _) => &format!("a request takes {after} instead of {now}"),
+                (_, true) => "requests do not become faster",
+                _ if ratio.low < 1.0 / NEAR || ratio.high > NEAR => "the effect is uncertain",
+                _ => "no measurable difference",
+            };
+            format!("{}: {effect}, {}.", capital(&name), times(ratio))
         }
     };
     if let Some((case, _)) = quickest(document).filter(|(_, ratio)| ratio.high < 1.0) {
@@ -154,16 +142,13 @@ fn sustained(document: &WhatIf) -> String {
     let alone = document.cases.iter().filter(|case| case.changes.len() == 1);
     let known = alone.filter_map(|case| Some((case, case.after.value()?)));
     let best = known.min_by(|(_, a), (_, b)| a.latency_ns.value.total_cmp(&b.latency_ns.value));
-    match best {
-        None => {
-            "The disk does not sustain the load, and no single change is known to help.".to_owned()
-        }
-        Some((case, after)) => format!(
-            "The disk does not sustain the load now. {}: a request takes {}.",
-            capital(&title(&case.changes)),
-            number::with_range(&after.latency_ns, number::time)
-        ),
-    }
+    let Some((case, after)) = best else {
+        return "The disk does not sustain the load, and no single change is known to help."
+            .to_owned();
+    };
+    let (name, time) = (title(&case.changes), number::with_range(&after.latency_ns, number::time));
+    let name = capital(&name);
+    format!("The disk does not sustain the load now. {name}: a request takes {time}.")
 }
 
 /// The load now and after each change, in the order of the document.
@@ -199,35 +184,24 @@ fn latencies(document: &WhatIf) -> Option<Chart> {
     });
     let together = document.cases.iter().find(|case| case.changes.len() > 1);
     let together = together.and_then(|case| case.latency_ratio.as_ref());
-    let finding = match (together, all) {
-        (Some(ratio), _) => format!(
-            "According to the model, {quicker} of {} changes make requests faster; together they \
-             give {}.",
-            number::counted(f64::from(all), "change"),
-            times(ratio)
-        ),
-        (None, 1) if quicker == 0 => {
-            "According to the model, the change makes no significant difference.".to_owned()
+    let finding = match (together.map(times), all, quicker) {
+        (Some(together), ..) => {
+            let all = number::counted(f64::from(all), "change");
+            &format!(
+                "{quicker} of {all} changes make requests faster; together they give {together}"
+            )
         }
-        (None, 1) => "According to the model, the change makes requests faster.".to_owned(),
-        (None, _) if quicker == 1 => {
-            format!("According to the model, 1 of {all} changes makes requests faster.")
-        }
-        _ => format!("According to the model, {quicker} of {all} changes make requests faster."),
+        (None, 1, 0) => "the change makes no significant difference",
+        (None, 1, _) => "the change makes requests faster",
+        (None, _, 1) => &format!("1 of {all} changes makes requests faster"),
+        _ => &format!("{quicker} of {all} changes make requests faster"),
     };
-    Chart {
-        title: "Mean latency, before and after".to_owned(),
-        finding,
-        errors:
-            "Error bars: 95 % intervals of the model. The model's error is common to all rows, so \
-             the ratios are more precise than the bars show."
-                .to_owned(),
-        x,
-        y: Axis::named(names(document)),
-        series,
-        rules: document.before.iter().map(rule).collect(),
-    }
-    .unless_empty()
+    let finding = format!("According to the model, {finding}.");
+    let errors = "Error bars: 95 % intervals of the model. The model's error is common to all rows, so \
+                  the ratios are more precise than the bars show.";
+    let axes = (x, Axis::named(names(document)));
+    let chart = Chart::new("Mean latency, before and after", finding, axes, series);
+    chart.errors(errors).rules(document.before.iter().map(rule)).unless_empty()
 }
 
 /// The share of the maximum rate that each state uses.
@@ -240,26 +214,16 @@ fn fullness(document: &WhatIf) -> Option<Chart> {
     let room = states(document).filter_map(|(name, state)| Some((name, state?.saturation)));
     let (name, least) = room.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     let (now, least) = (number::percent(before.saturation), number::percent(least));
-    let finding = match name.as_str() {
-        "as it is" => {
-            format!("The load uses {now} of the maximum IOPS, and no change adds headroom.")
-        }
-        _ => format!(
-            "The load uses {now} of the maximum IOPS. {name} leaves the most headroom: {least} \
-             used."
-        ),
+    let most = match name.as_str() {
+        "as it is" => ", and no change adds headroom".to_owned(),
+        _ => format!(". {name} leaves the most headroom: {least} used"),
     };
-    Chart {
-        title: "Utilization of the device".to_owned(),
-        finding,
-        errors: "IOPS as a share of the maximum IOPS of the same mix; the error is not computed."
-            .to_owned(),
-        x: Axis::from_zero("of the maximum rate", Some(Unit::Share), [1.0]),
-        y: Axis::named(names(document)),
-        series: vec![series],
-        rules: Vec::new(),
-    }
-    .unless_empty()
+    let finding = format!("The load uses {now} of the maximum IOPS{most}.");
+    let x = Axis::from_zero("of the maximum rate", Some(Unit::Share), [1.0]);
+    let axes = (x, Axis::named(names(document)));
+    Chart::new("Utilization of the device", finding, axes, vec![series])
+        .errors("IOPS as a share of the maximum IOPS of the same mix; the error is not computed.")
+        .unless_empty()
 }
 
 fn table(story: &mut Story, document: &WhatIf) {
@@ -277,9 +241,8 @@ fn table(story: &mut Story, document: &WhatIf) {
         })
         .expendable(1);
         t.of("iops", |(_, state)| state.map(|state| state.iops.value));
-        t.right("of max", |(_, state)| {
-            Cell::or_none(*state, |state| number::percent(state.saturation))
-        });
+        let share = |state: &LoadState| number::percent(state.saturation);
+        t.right("of max", |(_, state)| Cell::or_none(*state, share));
     });
 }
 
@@ -304,9 +267,8 @@ fn grounds(story: &mut Story, case: &WhatIfCase) {
 }
 
 fn balance(story: &mut Story, balance: &Balance) {
-    let time = |latency: &Option<Estimate>| {
-        Cell::or_none(latency.as_ref(), |latency| number::time(latency.value))
-    };
+    let value = |latency: &Estimate| number::time(latency.value);
+    let time = |latency: &Option<Estimate>| Cell::or_none(latency.as_ref(), value);
     let remark = "load moves from the busiest to the least busy device, step by step";
     let section = story.section("Balanced", remark);
     section.table(&balance.devices, |t| {
@@ -318,9 +280,8 @@ fn balance(story: &mut Story, balance: &Balance) {
         t.titled("latency_mean_ns", |device| time(&device.latency_before_ns));
         t.right("after", |device| time(&device.latency_after_ns));
     });
-    if balance.moves.is_empty() {
-        section.row("move", "nothing: no move would relieve the busiest device");
-    }
+    let none = "nothing: no move would relieve the busiest device";
+    section.rows("move", balance.moves.is_empty().then_some(none));
     let moves = balance.moves.iter().map(|one| {
         let (share, rate) = (number::percent(one.share), number::per_second(one.iops));
         format!("{share} of the load of {} ({rate}) to {}", one.from, one.to)

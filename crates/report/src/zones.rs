@@ -1,8 +1,7 @@
 //! Builds the report on a zone map: the bands, the loss, the lowest rate, and the map as bars.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs};
-use crate::number;
-use crate::story::{Cell, Story, told};
+use crate::story::{Cell, Story, number, told};
 use crate::target;
 use record::{
     ArrayZones, Bytes, Estimate, Measured, MemberZones, Unit, ZoneMap, ZonePosition, format_bytes,
@@ -18,41 +17,26 @@ const HELD_BACK: f64 = 0.9;
 const USUAL: (usize, u32) = (60, 5);
 
 /// The story of a zone map.
-#[must_use]
 pub fn zones(map: &ZoneMap) -> Story {
-    let chance = number::percent(map.false_alarm_share);
     let mut story = Story::new("Zones", target::summary(&map.target), map.simulated)
         .saved(&map.id, &map.findings);
-    story.headline = match map.bands.len() {
-        0 | 1 => {
-            format!("No zones: {} passes found no step (false-alarm rate {chance}).", map.passes)
-        }
-        many => match map.bands.first().zip(map.bands.last()) {
-            Some((first, last)) => format!(
-                "{many} zones, from {} at the start to {} at the end.",
-                number::rate(first.bytes_per_s.value),
-                number::rate(last.bytes_per_s.value)
-            ),
-            None => format!("{many} zones."),
-        },
-    };
+    let chance = number::percent(map.false_alarm_share);
+    let none =
+        format!("No zones: {} passes found no step (false-alarm rate {chance}).", map.passes);
+    story.headline = steps(map).map_or(none, |zones| zones + ".");
     story.takeaway("loss", loss(map));
     story.fact("loss", loss(map));
     let lowest = told(&map.lowest, |place| {
-        format!(
-            "{} at {}; a sequential read of the whole target can rely on this rate",
-            number::rate_with_interval(&place.bytes_per_s),
-            format_bytes(place.offset_bytes.0)
-        )
+        let rate = number::rate_with_interval(&place.bytes_per_s);
+        let at = format_bytes(place.offset_bytes.0);
+        format!("{rate} at {at}; a sequential read of the whole target can rely on this rate")
     });
     story.takeaway("lowest", lowest.clone());
     story.fact("lowest", lowest);
     story.fact("mean", number::rate_with_interval(&map.mean_bytes_per_s));
-    match &map.array {
-        Some(Measured::Value(array)) => members(&mut story, map, array),
-        Some(Measured::NotMeasured { not_measured }) => {
-            story.fact("members", format!("not measured: {not_measured}"));
-        }
+    match map.array.as_ref().map(Measured::known) {
+        Some(Ok(array)) => members(&mut story, map, array),
+        Some(Err(reason)) => story.fact("members", format!("not measured: {reason}")),
         None => {}
     }
     bands(&mut story, map);
@@ -70,6 +54,13 @@ pub fn zones(map: &ZoneMap) -> Story {
     story.condition("design", design);
     story.commands.push(command(map));
     story
+}
+
+/// `3 zones, from 210 MB/s at the start to 98 MB/s at the end`; `None` without a step.
+fn steps(map: &ZoneMap) -> Option<String> {
+    let [first, .., last] = map.bands.as_slice() else { return None };
+    let [first, last] = [first, last].map(|band| number::rate(band.bytes_per_s.value));
+    Some(format!("{} zones, from {first} at the start to {last} at the end", map.bands.len()))
 }
 
 /// The command that repeats the map.
@@ -99,10 +90,8 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
         told(share, |share| {
             let held = share.high < HELD_BACK;
             let why = if held { ": the bottleneck is above the members" } else { "" };
-            format!(
-                "{} of {count} times the slowest member's rate{why}",
-                number::with_range(share, number::percent)
-            )
+            let share = number::with_range(share, number::percent);
+            format!("{share} of {count} times the slowest member's rate{why}")
         })
     };
     story.fact("first positions", give(&array.first_share));
@@ -112,12 +101,9 @@ fn members(story: &mut Story, map: &ZoneMap, array: &ArrayZones) {
     let slow = zoned.filter_map(|member| member.inner_loss.value());
     let most = slow.max_by(|a, b| a.value.total_cmp(&b.value));
     if let (Some(member), Some(whole)) = (most, map.inner_loss.value()) {
-        let text = format!(
-            "from the first to the last positions, a member loses {} of its rate, the array {}",
-            number::percent(member.value),
-            number::percent(whole.value)
-        );
-        story.fact("slow zone", text);
+        let [member, array] = [member, whole].map(|loss| number::percent(loss.value));
+        let member = format!("a member loses {member} of its rate, the array {array}");
+        story.fact("slow zone", format!("from the first to the last positions, {member}"));
     }
     // Among equal members, none is the slowest.
     if array.members.len() > 1 {
@@ -197,31 +183,18 @@ fn zone_map(map: &ZoneMap) -> Option<Chart> {
         let last = positions.get(band.last as usize).map_or(0.0, |p| offset(p.offset_bytes));
         [offset(band.offset_bytes), last + step].map(|x| Point::estimate(x, &band.bytes_per_s))
     });
-    let finding = match map.bands.as_slice() {
-        [] | [_] => format!(
-            "No step was found (false-alarm rate {}).",
-            number::percent(map.false_alarm_share)
-        ),
-        [first, .., last] => format!(
-            "{} zones, from {} at the start to {} at the end; the probability of such steps by \
-             chance is {}.",
-            map.bands.len(),
-            number::rate(first.bytes_per_s.value),
-            number::rate(last.bytes_per_s.value),
-            number::digits(map.p_value)
-        ),
+    let (chance, p) = (number::percent(map.false_alarm_share), number::digits(map.p_value));
+    let finding = match steps(map) {
+        None => format!("No step was found (false-alarm rate {chance})."),
+        Some(zones) => format!("{zones}; the probability of such steps by chance is {p}."),
     };
     let series = vec![
         Series::new("positions", Form::Marks, points),
         Series::new("zones", Form::Trace, bands.collect()),
     ];
-    Some(Chart {
-        title: "Throughput against position".to_owned(),
-        finding,
-        errors: "Error bars and bands: 95 % confidence interval over the passes.".to_owned(),
-        x: Axis::over("position", Some(Unit::Bytes), xs(&series)),
-        y: Axis::from_zero("throughput", Some(Unit::BytesPerSecond), ends(&series)),
-        rules: vec![Rule::level(most / 2.0, "half of the measured maximum")],
-        series,
-    })
+    let x = Axis::over("position", Some(Unit::Bytes), xs(&series));
+    let y = Axis::from_zero("throughput", Some(Unit::BytesPerSecond), ends(&series));
+    let errors = "Error bars and bands: 95 % confidence interval over the passes.";
+    let chart = Chart::new("Throughput against position", finding, (x, y), series);
+    Some(chart.errors(errors).rules([Rule::level(most / 2.0, "half of the measured maximum")]))
 }

@@ -2,7 +2,7 @@
 
 use crate::exporter::samples::Samples;
 use crate::exporter::snapshot::Reading;
-use record::{Figure, LimitedIo, OpInterval, Severity, Verdict};
+use record::{Figure, LimitedIo, OpInterval, Verdict, word};
 use report::{WatchRow, WatchVerdict};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -121,16 +121,11 @@ pub(super) fn over_limit(reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::R
 }
 
 pub(super) fn findings(reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
-    let mut counts: BTreeMap<(String, &str), u32> = BTreeMap::new();
+    let mut counts: BTreeMap<(String, String), u32> = BTreeMap::new();
     for finding in reading.snapshot().into_iter().flat_map(|it| &it.findings) {
-        let severity = match finding.severity {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Invalid => "invalid",
-        };
-        *counts.entry((finding.code.name(), severity)).or_default() += 1;
+        *counts.entry((finding.code.name(), word(finding.severity))).or_default() += 1;
     }
     counts
         .into_iter()
-        .try_for_each(|((code, severity), count)| out.add(&[&code, severity], f64::from(count)))
+        .try_for_each(|((code, severity), count)| out.add(&[&code, &severity], f64::from(count)))
 }

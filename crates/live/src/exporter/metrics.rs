@@ -39,6 +39,11 @@ enum Values {
 }
 
 impl Metric {
+    const fn help(mut self, help: &'static str) -> Self {
+        self.help = help;
+        self
+    }
+
     /// Writes its samples.
     pub(crate) fn write(&self, reading: &Reading, out: &mut Samples<'_, '_>) -> fmt::Result {
         let factor = if self.unit == Unit::Seconds { SECONDS } else { 1.0 };
@@ -71,32 +76,22 @@ const DEVICE_BY: &[&str] = &["device", "by"];
 const DEVICE_VERDICT: &[&str] = &["device", "verdict"];
 const DEVICE_GROUP: &[&str] = &["device", "cgroup", "op"];
 
-const fn device(
-    base: &'static str,
-    unit: Unit,
-    help: &'static str,
-    of: fn(&WatchRow) -> Option<f64>,
-) -> Metric {
-    Metric { base, unit, kind: Kind::Gauge, labels: DEVICE, help, values: Values::Devices(of) }
+const fn device(base: &'static str, unit: Unit, of: fn(&WatchRow) -> Option<f64>) -> Metric {
+    let values = Values::Devices(of);
+    Metric { base, unit, kind: Kind::Gauge, labels: DEVICE, help: "", values }
 }
 
 const fn gauge(
     base: &'static str,
     unit: Unit,
     labels: &'static [&'static str],
-    help: &'static str,
     write: fn(&Reading, &mut Samples<'_, '_>) -> fmt::Result,
 ) -> Metric {
-    Metric { base, unit, kind: Kind::Gauge, labels, help, values: Values::Any(write) }
+    Metric { base, unit, kind: Kind::Gauge, labels, help: "", values: Values::Any(write) }
 }
 
-const fn counter(
-    base: &'static str,
-    unit: Unit,
-    help: &'static str,
-    of: fn(&OwnFigures) -> f64,
-) -> Metric {
-    Metric { base, unit, kind: Kind::Counter, labels: &[], help, values: Values::Own(of) }
+const fn counter(base: &'static str, unit: Unit, of: fn(&OwnFigures) -> f64) -> Metric {
+    Metric { base, unit, kind: Kind::Counter, labels: &[], help: "", values: Values::Own(of) }
 }
 
 /// All metrics, in the order of a scrape.
@@ -105,257 +100,167 @@ pub const METRICS: &[Metric] = &[
         "device_info",
         Unit::None,
         &["device", "model", "vendor", "serial", "firmware", "driver", "profile"],
-        "Always 1; the labels describe the device and hold the id of its profile; unknown labels \
-         are empty.",
         device_info,
+    )
+    .help(
+        "Always 1; the labels describe the device and hold the id of its profile; unknown \
+         labels are empty.",
     ),
-    device("device_size", Unit::Bytes, "Size of the device.", |row| {
-        Some(row.device.facts.as_ref()?.size_bytes.0 as f64)
-    }),
-    gauge(
-        "device_requests_per_second",
-        Unit::None,
-        DEVICE_OP,
-        "Reads and writes that the device completed per second in the last interval, after \
-         merging.",
-        |reading, out| reading.ops(out, |op| op.per_s),
+    device("device_size", Unit::Bytes, |row| Some(row.device.facts.as_ref()?.size_bytes.0 as f64))
+        .help("Size of the device."),
+    gauge("device_requests_per_second", Unit::None, DEVICE_OP, |reading, out| {
+        reading.ops(out, |op| op.per_s)
+    })
+    .help(
+        "Reads and writes that the device completed per second in the last interval, \
+         after merging.",
     ),
-    gauge(
-        "device_bytes_per_second",
-        Unit::None,
-        DEVICE_OP,
-        "Bytes that the device read and wrote per second in the last interval.",
-        |reading, out| reading.ops(out, |op| op.bytes_per_s),
+    gauge("device_bytes_per_second", Unit::None, DEVICE_OP, |reading, out| {
+        reading.ops(out, |op| op.bytes_per_s)
+    })
+    .help("Bytes that the device read and wrote per second in the last interval."),
+    device("device_discards_per_second", Unit::None, |row| row.figure(|it| it.discards_per_s))
+        .help("Discards that the device completed per second in the last interval."),
+    device("device_flushes_per_second", Unit::None, |row| row.figure(|it| it.flushes_per_s))
+        .help("Cache flushes that the device completed per second in the last interval."),
+    device("device_flush_latency", Unit::Seconds, |row| row.figure(|it| it.flush_latency_ns))
+        .help("Mean time of a cache flush in the last interval; no sample without flushes."),
+    device("device_latency", Unit::Seconds, |row| row.figure(|it| it.all.latency_ns)).help(
+        "Mean latency of reads and writes in the block layer, in the last interval; no \
+         sample without requests.",
     ),
-    device(
-        "device_discards_per_second",
-        Unit::None,
-        "Discards that the device completed per second in the last interval.",
-        |row| row.figure(|it| it.discards_per_s),
+    gauge("device_operation_latency", Unit::Seconds, DEVICE_OP, |reading, out| {
+        reading.ops(out, |op| {
+            let scaled = |it: Figure| Figure { value: it.value * SECONDS, ..it };
+            op.latency_ns.map(scaled)
+        })
+    })
+    .help("Mean latency of reads or writes in the last interval; no sample without requests."),
+    gauge("device_service", Unit::Seconds, DEVICE_BY, |reading, out| {
+        reading.split(out, |(service_ns, _)| service_ns)
+    })
+    .help(
+        "Service part of the latency: with by=\"profile\", the latency of this mix at \
+         queue depth 1; with by=\"utilization_law\", busy time divided by requests.",
     ),
-    device(
-        "device_flushes_per_second",
-        Unit::None,
-        "Cache flushes that the device completed per second in the last interval.",
-        |row| row.figure(|it| it.flushes_per_s),
+    gauge("device_queue", Unit::Seconds, DEVICE_BY, |reading, out| {
+        reading.split(out, |(_, queue_ns)| queue_ns)
+    })
+    .help("Queue part of the latency: latency minus service."),
+    device("device_queue_depth", Unit::None, |row| row.figure(|it| it.concurrency))
+        .help("Mean reads and writes in flight in the last interval."),
+    device("device_busy", Unit::Ratio, |row| row.figure(|it| it.busy_share)).help(
+        "Share of the last interval with a request in flight, 0 to 1 (iostat's %util). A \
+         parallel device at 1 may still serve more.",
     ),
-    device(
-        "device_flush_latency",
-        Unit::Seconds,
-        "Mean time of a cache flush in the last interval; no sample without flushes.",
-        |row| row.figure(|it| it.flush_latency_ns),
+    device("device_busy_doubtful", Unit::None, |row| {
+        Some(f64::from(row.device.busy_doubt.is_some()))
+    })
+    .help("1 if this kernel's busy time of this device is unreliable, else 0."),
+    device("device_profiled", Unit::None, |row| Some(f64::from(row.profile.is_some()))).help(
+        "1 if a saved profile fits this device, else 0. Without a profile, a device has \
+         no expected latency and no verdict.",
     ),
-    device(
-        "device_latency",
-        Unit::Seconds,
-        "Mean latency of reads and writes in the block layer, in the last interval; no sample \
-         without requests.",
-        |row| row.figure(|it| it.all.latency_ns),
+    device("device_expected_latency", Unit::Seconds, |row| {
+        row.calibrated.map(|split| split.expected_ns.value)
+    })
+    .help("Latency that the profile predicts for this mix at this queue depth."),
+    device("device_expected_latency_low", Unit::Seconds, |row| {
+        row.calibrated.map(|split| split.expected_ns.low)
+    })
+    .help("Lower end of the 95 % interval of the predicted latency."),
+    device("device_expected_latency_high", Unit::Seconds, |row| {
+        row.calibrated.map(|split| split.expected_ns.high)
+    })
+    .help("Upper end of the 95 % interval of the predicted latency."),
+    device("device_max_requests_per_second", Unit::None, |row| {
+        row.calibrated.map(|split| split.max_iops)
+    })
+    .help("Highest rate that the profile measured or predicts for this mix of requests."),
+    device("device_saturation", Unit::Ratio, |row| row.calibrated.map(|split| split.saturation))
+        .help("Requests per second divided by the highest rate for this mix of requests."),
+    gauge("device_verdict", Unit::None, DEVICE_VERDICT, |reading, out| {
+        verdicts(reading, out, |found, verdict| f64::from(found.verdict == verdict))
+    })
+    .help(
+        "1 for the verdict on the last 30 seconds, 0 for all other verdicts; no samples \
+         without a profile.",
     ),
-    gauge(
-        "device_operation_latency",
-        Unit::Seconds,
-        DEVICE_OP,
-        "Mean latency of reads or writes in the last interval; no sample without requests.",
-        |reading, out| {
-            reading.ops(out, |op| {
-                let scaled = |it: Figure| Figure { value: it.value * SECONDS, ..it };
-                op.latency_ns.map(scaled)
-            })
-        },
+    gauge("device_verdict_probability", Unit::None, DEVICE_VERDICT, |reading, out| {
+        verdicts(reading, out, |found, verdict| {
+            let one = found.probabilities.iter().find(|one| one.verdict == verdict);
+            one.map_or(0.0, |one| one.probability)
+        })
+    })
+    .help(
+        "Probability of each verdict on the last 30 seconds, 0 to 1; the sum over all \
+         verdicts is 1.",
     ),
-    gauge(
-        "device_service",
-        Unit::Seconds,
-        DEVICE_BY,
-        "Service part of the latency: with by=\"profile\", the latency of this mix at queue depth \
-         1; with by=\"utilization_law\", busy time divided by requests.",
-        |reading, out| reading.split(out, |(service_ns, _)| service_ns),
+    gauge("device_cgroup_limit_requests_per_second", Unit::None, DEVICE_GROUP, |reading, out| {
+        limits(reading, out, |limited| [LimitedIo::Riops, LimitedIo::Wiops].contains(&limited))
+    })
+    .help(
+        "Limit that a control group sets on requests to the device (io.max, \
+         blkio.throttle); only groups whose processes do I/O.",
     ),
-    gauge(
-        "device_queue",
-        Unit::Seconds,
-        DEVICE_BY,
-        "Queue part of the latency: latency minus service.",
-        |reading, out| reading.split(out, |(_, queue_ns)| queue_ns),
+    gauge("device_cgroup_limit_bytes_per_second", Unit::None, DEVICE_GROUP, |reading, out| {
+        limits(reading, out, |limited| [LimitedIo::Rbps, LimitedIo::Wbps].contains(&limited))
+    })
+    .help(
+        "Limit that a control group sets on bytes to and from the device; only groups \
+         whose processes do I/O.",
     ),
-    device(
-        "device_queue_depth",
-        Unit::None,
-        "Mean reads and writes in flight in the last interval.",
-        |row| row.figure(|it| it.concurrency),
+    gauge("device_over_limit", Unit::Ratio, &["device", "limit"], over_limit).help(
+        "Share of the last interval in which the load exceeded the provider's limit, from \
+         the volume's own log; no samples for volumes without a log.",
     ),
-    device(
-        "device_busy",
-        Unit::Ratio,
-        "Share of the last interval with a request in flight, 0 to 1 (iostat's %util). A parallel \
-         device at 1 may still serve more.",
-        |row| row.figure(|it| it.busy_share),
+    gauge("io_pressure", Unit::Ratio, &["kind"], |reading, out| {
+        let context = reading.snapshot().map(|it| &it.context);
+        let shares = context.map(|it| [("some", it.io_some_share), ("full", it.io_full_share)]);
+        shares.into_iter().flatten().try_for_each(|(kind, share)| out.known(&[kind], share))
+    })
+    .help(
+        "Share of the last interval in which at least one task (kind=\"some\") or all \
+         non-idle tasks (kind=\"full\") waited for I/O.",
     ),
-    device(
-        "device_busy_doubtful",
-        Unit::None,
-        "1 if this kernel's busy time of this device is unreliable, else 0.",
-        |row| Some(f64::from(row.device.busy_doubt.is_some())),
+    gauge("processor_steal", Unit::Ratio, &[], |reading, out| {
+        out.known(&[], reading.snapshot().and_then(|it| it.context.steal_share))
+    })
+    .help("Share of CPU time that the hypervisor took from this machine in the last interval."),
+    gauge("findings", Unit::None, &["code", "severity"], findings).help(
+        "Warnings and notes about the figures since the exporter started, by code; \
+         `halfpower explain CODE` explains each.",
     ),
-    device(
-        "device_profiled",
-        Unit::None,
-        "1 if a saved profile fits this device, else 0. Without a profile, a device has no \
-         expected latency and no verdict.",
-        |row| Some(f64::from(row.profile.is_some())),
+    gauge("devices", Unit::None, &["shown"], |reading, out| {
+        let Some(snapshot) = reading.snapshot() else { return Ok(()) };
+        out.add(&["yes"], snapshot.rows.len() as f64)?;
+        out.add(&["no"], snapshot.hidden as f64)
+    })
+    .help(
+        "Number of devices with series (shown=\"yes\"), and of devices without: \
+         partitions and devices that were never used (shown=\"no\").",
     ),
-    device(
-        "device_expected_latency",
-        Unit::Seconds,
-        "Latency that the profile predicts for this mix at this queue depth.",
-        |row| row.calibrated.map(|split| split.expected_ns.value),
+    gauge("interval", Unit::Seconds, &[], |reading, out| out.add(&[], reading.own.interval_s))
+        .help("Requested time between two samples."),
+    gauge("last_sample_timestamp", Unit::Seconds, &[], |reading, out| {
+        out.known(&[], reading.own.last_sample_unix_s)
+    })
+    .help(
+        "Time of the last sample, in seconds since 1970. A device's series end when this \
+         sample is older than three intervals and older than ten seconds.",
     ),
-    device(
-        "device_expected_latency_low",
-        Unit::Seconds,
-        "Lower end of the 95 % interval of the predicted latency.",
-        |row| row.calibrated.map(|split| split.expected_ns.low),
-    ),
-    device(
-        "device_expected_latency_high",
-        Unit::Seconds,
-        "Upper end of the 95 % interval of the predicted latency.",
-        |row| row.calibrated.map(|split| split.expected_ns.high),
-    ),
-    device(
-        "device_max_requests_per_second",
-        Unit::None,
-        "Highest rate that the profile measured or predicts for this mix of requests.",
-        |row| row.calibrated.map(|split| split.max_iops),
-    ),
-    device(
-        "device_saturation",
-        Unit::Ratio,
-        "Requests per second divided by the highest rate for this mix of requests.",
-        |row| row.calibrated.map(|split| split.saturation),
-    ),
-    gauge(
-        "device_verdict",
-        Unit::None,
-        DEVICE_VERDICT,
-        "1 for the verdict on the last 30 seconds, 0 for all other verdicts; no samples without a \
-         profile.",
-        |reading, out| verdicts(reading, out, |found, verdict| f64::from(found.verdict == verdict)),
-    ),
-    gauge(
-        "device_verdict_probability",
-        Unit::None,
-        DEVICE_VERDICT,
-        "Probability of each verdict on the last 30 seconds, 0 to 1; the sum over all verdicts is 1.",
-        |reading, out| {
-            verdicts(reading, out, |found, verdict| {
-                let one = found.probabilities.iter().find(|one| one.verdict == verdict);
-                one.map_or(0.0, |one| one.probability)
-            })
-        },
-    ),
-    gauge(
-        "device_cgroup_limit_requests_per_second",
-        Unit::None,
-        DEVICE_GROUP,
-        "Limit that a control group sets on requests to the device (io.max, blkio.throttle); only \
-         groups whose processes do I/O.",
-        |reading, out| {
-            limits(reading, out, |limited| [LimitedIo::Riops, LimitedIo::Wiops].contains(&limited))
-        },
-    ),
-    gauge(
-        "device_cgroup_limit_bytes_per_second",
-        Unit::None,
-        DEVICE_GROUP,
-        "Limit that a control group sets on bytes to and from the device; only groups whose \
-         processes do I/O.",
-        |reading, out| {
-            limits(reading, out, |limited| [LimitedIo::Rbps, LimitedIo::Wbps].contains(&limited))
-        },
-    ),
-    gauge(
-        "device_over_limit",
-        Unit::Ratio,
-        &["device", "limit"],
-        "Share of the last interval in which the load exceeded the provider's limit, from the \
-         volume's own log; no samples for volumes without a log.",
-        over_limit,
-    ),
-    gauge(
-        "io_pressure",
-        Unit::Ratio,
-        &["kind"],
-        "Share of the last interval in which at least one task (kind=\"some\") or all non-idle \
-         tasks (kind=\"full\") waited for I/O.",
-        |reading, out| {
-            let context = reading.snapshot().map(|it| &it.context);
-            let shares = context.map(|it| [("some", it.io_some_share), ("full", it.io_full_share)]);
-            shares.into_iter().flatten().try_for_each(|(kind, share)| out.known(&[kind], share))
-        },
-    ),
-    gauge(
-        "processor_steal",
-        Unit::Ratio,
-        &[],
-        "Share of CPU time that the hypervisor took from this machine in the last interval.",
-        |reading, out| out.known(&[], reading.snapshot().and_then(|it| it.context.steal_share)),
-    ),
-    gauge(
-        "findings",
-        Unit::None,
-        &["code", "severity"],
-        "Warnings and notes about the figures since the exporter started, by code; `halfpower explain CODE` explains each.",
-        findings,
-    ),
-    gauge(
-        "devices",
-        Unit::None,
-        &["shown"],
-        "Number of devices with series (shown=\"yes\"), and of devices without: partitions and \
-         devices that were never used (shown=\"no\").",
-        |reading, out| {
-            let Some(snapshot) = reading.snapshot() else { return Ok(()) };
-            out.add(&["yes"], snapshot.rows.len() as f64)?;
-            out.add(&["no"], snapshot.hidden as f64)
-        },
-    ),
-    gauge("interval", Unit::Seconds, &[], "Requested time between two samples.", |reading, out| {
-        out.add(&[], reading.own.interval_s)
-    }),
-    gauge(
-        "last_sample_timestamp",
-        Unit::Seconds,
-        &[],
-        "Time of the last sample, in seconds since 1970. A device's series end when this sample is \
-         older than three intervals and older than ten seconds.",
-        |reading, out| out.known(&[], reading.own.last_sample_unix_s),
-    ),
-    counter("samples", Unit::None, "Samples taken.", |own| own.samples as f64),
-    counter(
-        "samples_missed",
-        Unit::None,
-        "Samples that were skipped because the previous one was still being taken.",
-        |own| own.missed as f64,
-    ),
-    counter("scrapes", Unit::None, "Responses with metrics, including this one.", |own| {
-        own.scrapes as f64
-    }),
-    counter(
-        "requests_refused",
-        Unit::None,
-        "Requests for a host name that is not this machine's.",
-        |own| own.refused as f64,
-    ),
-    counter("processor", Unit::Seconds, "CPU time of the exporter.", |own| own.cpu_s),
-    gauge(
-        "build_info",
-        Unit::None,
-        &["version"],
-        "Always 1; the label holds the version of halfpower.",
-        |reading, out| out.add(&[&reading.own.version], 1.0),
-    ),
+    counter("samples", Unit::None, |own| own.samples as f64).help("Samples taken."),
+    counter("samples_missed", Unit::None, |own| own.missed as f64)
+        .help("Samples that were skipped because the previous one was still being taken."),
+    counter("scrapes", Unit::None, |own| own.scrapes as f64)
+        .help("Responses with metrics, including this one."),
+    counter("requests_refused", Unit::None, |own| own.refused as f64)
+        .help("Requests for a host name that is not this machine's."),
+    counter("processor", Unit::Seconds, |own| own.cpu_s).help("CPU time of the exporter."),
+    gauge("build_info", Unit::None, &["version"], |reading, out| {
+        out.add(&[&reading.own.version], 1.0)
+    })
+    .help("Always 1; the label holds the version of halfpower."),
 ];
 
 #[cfg(test)]

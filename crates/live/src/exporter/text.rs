@@ -30,11 +30,8 @@ impl Format {
     /// The format for an `Accept` header: OpenMetrics if the header names it.
     #[must_use]
     pub fn accepted(accept: &str) -> Self {
-        if accept.contains("application/openmetrics-text") {
-            Self::OpenMetrics
-        } else {
-            Self::Plain
-        }
+        let is_open = accept.contains("application/openmetrics-text");
+        if is_open { Self::OpenMetrics } else { Self::Plain }
     }
 
     /// The `Content-Type` of a response.

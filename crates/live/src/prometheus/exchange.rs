@@ -61,9 +61,8 @@ pub(crate) fn run<T: Send + 'static>(
         }
         if begin.elapsed() >= longest {
             let minutes = longest.as_secs() / 60;
-            return Err(format!(
-                "its response was incomplete after {minutes} minutes; use a shorter range"
-            ));
+            let late = format!("its response was incomplete after {minutes} minutes");
+            return Err(format!("{late}; use a shorter range"));
         }
         match events.recv_timeout(LOOK_EVERY) {
             Ok(Event::Part(part)) => {

@@ -19,10 +19,10 @@ use import::RangeQuery;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use ureq::Body;
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use ureq::http::{HeaderName, HeaderValue, Response, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Body, RequestBuilder};
 
 /// Timeout for connecting to a server.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -111,11 +111,8 @@ impl Client {
         let mut sent = headers.iter().map(|text| header(text)).collect::<Result<Vec<_>, _>>()?;
         if let Some(token) = token {
             let value = HeaderValue::from_str(&format!("Bearer {}", token.trim()));
-            let value = value.map_err(|_| {
-                ClientError::Header(
-                    "the token contains characters that are not allowed in a header".to_owned(),
-                )
-            })?;
+            let wrong = "the token contains characters that are not allowed in a header";
+            let value = value.map_err(|_| ClientError::Header(wrong.to_owned()))?;
             sent.push((AUTHORIZATION, value));
         }
         Ok(Self {
@@ -153,11 +150,8 @@ impl Client {
         each: impl FnMut(RawSeries) -> bool,
     ) -> Result<(), ClientError> {
         let path = "/api/v1/read";
-        let mut request = self.agent.post(self.url(path));
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
-        let request = request
+        let request = self
+            .with_headers(self.agent.post(self.url(path)))
             .header(CONTENT_TYPE, "application/x-protobuf")
             .header("Content-Encoding", "snappy")
             .header("X-Prometheus-Remote-Read-Version", "0.1.0");
@@ -178,17 +172,13 @@ impl Client {
     /// # Errors
     /// If no such response arrives, or the flag was set.
     pub fn get(&self, target: &str) -> Result<Vec<u8>, ClientError> {
-        let mut request = self.agent.get(self.url(target));
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
+        let request = self.with_headers(self.agent.get(self.url(target)));
         let fetch = move |parts: &Parts<Vec<u8>>| {
             let mut response = request.call().map_err(|error| explained(&error))?;
             refuse_other_than_answers(&response)?;
             let body = response.body_mut().with_config().limit(BODY_BYTES).read_to_vec();
-            parts.put(
-                body.map_err(|error| format!("the response ended early: {}", explained(&error)))?,
-            );
+            let ended = |error| format!("the response ended early: {}", explained(&error));
+            parts.put(body.map_err(ended)?);
             Ok(())
         };
         let mut answer = Vec::new();
@@ -217,6 +207,11 @@ impl Client {
                 why,
             }),
         }
+    }
+
+    fn with_headers<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        let headers = self.headers.iter();
+        headers.fold(request, |request, (name, value)| request.header(name, value))
     }
 
     fn url(&self, target: &str) -> String {
@@ -266,11 +261,10 @@ fn refuse_other_than_answers(response: &Response<Body>) -> Result<(), String> {
 /// Parses `NAME: VALUE`. The error does not contain the value, which may be secret.
 fn header(text: &str) -> Result<(HeaderName, HeaderValue), ClientError> {
     let wrong = |why: &str| ClientError::Header(format!("a header {why}"));
-    let (name, value) =
-        text.split_once(':').ok_or_else(|| wrong("is not of the form NAME: VALUE"))?;
-    let name =
-        name.trim().parse().map_err(|_| wrong("has a name that is not valid for a header"))?;
-    let value = HeaderValue::from_str(value.trim());
+    let parts = text.split_once(':').ok_or_else(|| wrong("is not of the form NAME: VALUE"))?;
+    let name = parts.0.trim().parse();
+    let name = name.map_err(|_| wrong("has a name that is not valid for a header"))?;
+    let value = HeaderValue::from_str(parts.1.trim());
     Ok((name, value.map_err(|_| wrong("has a value that is not valid for a header"))?))
 }
 

@@ -19,8 +19,14 @@ const RATIO_ROOM: f64 = 0.04;
 /// Number of decades below which a logarithmic axis also has labels at 2 and 5.
 const FEW_DECADES: f64 = 2.5;
 
+/// The values of an axis.
+pub trait Values: IntoIterator<Item = f64> {}
+
+impl<V: IntoIterator<Item = f64>> Values for V {}
+
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Axis {
     /// Title, with the unit if the labels have none.
     pub title: String,
@@ -38,12 +44,7 @@ pub struct Axis {
 
 impl Axis {
     /// A linear axis from zero to a round number above the largest value.
-    #[must_use]
-    pub fn from_zero(
-        title: &str,
-        unit: Option<Unit>,
-        values: impl IntoIterator<Item = f64>,
-    ) -> Self {
+    pub fn from_zero(title: &str, unit: Option<Unit>, values: impl Values) -> Self {
         let largest = finite(values).fold(0.0, f64::max);
         let step = round_step(unit, if largest > 0.0 { largest } else { 1.0 } / 5.0);
         // More than a few only if the values are nonsense.
@@ -54,13 +55,7 @@ impl Axis {
 
     /// An axis over the values. A logarithmic one has labels at the powers of two in its range, or
     /// at the values if there are fewer than two of these.
-    #[must_use]
-    pub fn at_values(
-        title: &str,
-        unit: Option<Unit>,
-        log: bool,
-        values: impl IntoIterator<Item = f64>,
-    ) -> Self {
+    pub fn at_values(title: &str, unit: Option<Unit>, log: bool, values: impl Values) -> Self {
         let mut values: Vec<f64> = finite(values).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
@@ -69,14 +64,12 @@ impl Axis {
         if !log {
             return Self::new(title, unit, log, range, linear_ticks(unit, range));
         }
-        let (from, to) = (range.0.log2().ceil() as i32, range.1.log2().floor() as i32);
-        let powers: Vec<f64> = (from..=to).map(|power| 2_f64.powi(power)).collect();
+        let powers = powers_of_two(range);
         Self::new(title, unit, log, range, if powers.len() > 1 { powers } else { values })
     }
 
     /// A logarithmic axis over the positive values, between round numbers.
-    #[must_use]
-    pub fn decades(title: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn decades(title: &str, unit: Option<Unit>, values: impl Values) -> Self {
         let (low, high) = extremes(values.into_iter().filter(|value| SHOWN.contains(value)));
         if low > high {
             return Self::new(title, unit, true, (1.0, 10.0), vec![1.0, 10.0]);
@@ -88,21 +81,18 @@ impl Axis {
 
     /// A logarithmic axis over ratios that includes 1, with a little space at either end. Its
     /// labels are at powers of two, or at round steps if the ratios are close together.
-    #[must_use]
-    pub fn ratios(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn ratios(title: &str, values: impl Values) -> Self {
         let shown = values.into_iter().filter(|value| SHOWN.contains(value)).chain([1.0]);
         let (low, high) = extremes(shown);
         let room = (high / low).powf(RATIO_ROOM).max(1.002);
         let range = (low / room, high * room);
-        let (from, to) = (range.0.log2().ceil() as i32, range.1.log2().floor() as i32);
-        let powers: Vec<f64> = (from..=to).map(|power| 2_f64.powi(power)).collect();
+        let powers = powers_of_two(range);
         let ticks = if powers.len() > 2 { powers } else { linear_ticks(None, range) };
         Self::new(title, None, true, range, ticks)
     }
 
     /// A linear axis from the smallest to the largest value.
-    #[must_use]
-    pub fn over(title: &str, unit: Option<Unit>, values: impl IntoIterator<Item = f64>) -> Self {
+    pub fn over(title: &str, unit: Option<Unit>, values: impl Values) -> Self {
         let (low, high) = extremes(finite(values));
         let range = if low < high { (low, high) } else { (low.min(0.0), low.max(1.0)) };
         let range = if range.0.is_finite() { range } else { (0.0, 1.0) };
@@ -110,7 +100,6 @@ impl Axis {
     }
 
     /// A row axis, with the first row on top.
-    #[must_use]
     pub fn named(names: Vec<String>) -> Self {
         let rows = names.len() as f64;
         let ticks = (0..names.len()).map(|row| row as f64).collect();
@@ -159,12 +148,12 @@ impl Axis {
     }
 }
 
-fn finite(values: impl IntoIterator<Item = f64>) -> impl Iterator<Item = f64> {
+fn finite(values: impl Values) -> impl Iterator<Item = f64> {
     values.into_iter().filter(|value| value.is_finite())
 }
 
 /// The smallest and the largest value; infinite and reversed if there are none.
-pub(crate) fn extremes(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+pub(crate) fn extremes(values: impl Values) -> (f64, f64) {
     let none = (f64::INFINITY, f64::NEG_INFINITY);
     values.into_iter().fold(none, |(low, high), value| (low.min(value), high.max(value)))
 }
@@ -174,6 +163,12 @@ fn linear_ticks(unit: Option<Unit>, range: (f64, f64)) -> Vec<f64> {
     let from = (range.0 / step - 1e-9).ceil() as i64;
     let to = (range.1 / step + 1e-9).floor() as i64;
     (from..=to).map(|at| at as f64 * step).collect()
+}
+
+/// The powers of two within a range.
+fn powers_of_two(range: (f64, f64)) -> Vec<f64> {
+    let (from, to) = (range.0.log2().ceil() as i32, range.1.log2().floor() as i32);
+    (from..=to).map(|power| 2_f64.powi(power)).collect()
 }
 
 /// Powers of ten within a range, with 2 and 5 times each if there are few.

@@ -6,27 +6,17 @@
 
 use super::draw::Frame;
 use super::look::looks;
-use super::{Axis, Chart, Form, Point, Rule, points};
+use super::{Axis, Chart, Point, Rule, points};
 use crate::page::csv_field;
 use askama::Template;
 use serde_json::{Value, json};
 
 /// The header line of [`csv`](fn@crate::csv).
 pub const CSV_HEADER: &str = "document,chart,series,x,x_is,value,value_is,low,high,remark";
+/// The letter of each [`Form`](super::Form).
+const FORMS: [&str; 5] = ["c", "t", "m", "b", "s"];
 /// Largest number of rows per series in the page's tables; longer series are thinned.
 const TABLE_ROWS: usize = 64;
-
-impl Form {
-    fn letter(self) -> &'static str {
-        match self {
-            Self::Curve => "c",
-            Self::Trace => "t",
-            Self::Marks => "m",
-            Self::Bars => "b",
-            Self::Stack => "s",
-        }
-    }
-}
 
 fn number(value: f64) -> Value {
     // Integers stay short: 65536 instead of 65536.0.
@@ -76,7 +66,7 @@ impl Chart {
             let look = &looks[index];
             json!({
                 "n": series.name,
-                "f": series.form.letter(),
+                "f": FORMS[series.form as usize],
                 "c": [look.class, look.mark, look.dash],
                 "b": [number(beside), number(height)],
                 "k": number(dodges[index]),

@@ -146,6 +146,7 @@ impl Chart {
         let (x, y) = (frame.left - MARGIN, frame.top - MARGIN);
         let width = frame.right - frame.left + 2.0 * MARGIN;
         let height = frame.bottom - frame.top + 2.0 * MARGIN;
+        let view = format!("viewBox=\"{x} {y} {width} {height}\"");
         let rules = self.rules.iter().filter_map(|rule| drawing.rule(rule)).collect();
         let series = self.series.iter().enumerate();
         let series = series.map(|(index, series)| {
@@ -158,10 +159,7 @@ impl Chart {
             label: self.spoken(),
             attributes,
             scales,
-            data: format!(
-                "x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
-                 viewBox=\"{x} {y} {width} {height}\""
-            ),
+            data: format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" {view}"),
             layers: [("rules".to_owned(), rules)].into_iter().chain(series).collect(),
         };
         svg.to_string()
@@ -177,17 +175,15 @@ impl Chart {
         let legend = Sample::of(self).into_iter().filter(|sample| !sample.name.is_empty());
         let legend = legend.enumerate().map(|(line, sample)| (end + 15.0 * line as f64, sample));
         let legend: Vec<(f64, Sample)> = legend.collect();
+        let lines = finding.into_iter().enumerate();
+        let lines = lines.map(|(line, text)| (34.0 + 14.0 * line as f64, text));
         let place = format!(" x=\"0\" y=\"{head}\" width=\"{WIDTH}\" height=\"{}\"", frame.height);
         let file = FileSvg {
             chart: self,
             width: WIDTH,
             height: end + 15.0 * legend.len() as f64 + 8.0,
             style: file_style(),
-            finding: finding
-                .into_iter()
-                .enumerate()
-                .map(|(line, text)| (34.0 + 14.0 * line as f64, text))
-                .collect(),
+            finding: lines.collect(),
             drawing: self.svg(&place),
             legend,
         };
@@ -362,20 +358,16 @@ impl Drawing<'_> {
         let (beside, height) = self.chart.bar(index);
         if matches!(series.form, Form::Bars | Form::Stack) {
             shapes.extend(series.points.iter().map(|point| {
-                let base = match series.form {
-                    Form::Stack => self.chart.base(index, point.y),
-                    _ => self.chart.x.range.0,
+                let base = self.chart.base(index, point.y);
+                let (base, to) = match series.form {
+                    Form::Stack => (base, base + point.x),
+                    _ => (self.chart.x.range.0, point.x),
                 };
                 let from = self.across(base).max(self.frame.left);
-                let to =
-                    self.across(if series.form == Form::Stack { base + point.x } else { point.x });
+                let to = self.across(to).max(from);
                 let end = |side: f64| self.down(point.y + beside + side * height / 2.0);
-                let path = format!(
-                    "M{from:.1} {:.1}H{:.1}V{:.1}H{from:.1}z",
-                    end(-1.0),
-                    to.max(from),
-                    end(1.0)
-                );
+                let [high, low] = [-1.0, 1.0].map(end);
+                let path = format!("M{from:.1} {high:.1}H{to:.1}V{low:.1}H{from:.1}z");
                 Shape::path("bar", path).tip(self.chart.told(series, point))
             }));
         }

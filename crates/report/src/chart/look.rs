@@ -16,50 +16,19 @@ use crate::page::Tone;
 use askama::Template;
 use stats::grouped;
 
-/// Colours of unordered series, light and dark.
-const COLOURS: [[&str; 2]; 8] = [
-    ["#0452a9", "#95cdff"],
-    ["#b94105", "#fd8217"],
-    ["#047b65", "#28e0a8"],
-    ["#c45fa9", "#c05bbe"],
-    ["#a87f00", "#fed513"],
-    ["#434343", "#9c9c9c"],
-    ["#470001", "#e0483a"],
-    ["#736ff9", "#7d8cff"],
-];
+/// Number of colours of unordered series.
+const COLOURS: usize = 8;
+/// Number of ramps of ordered series, each from the smallest: the first, of many hues, is for a single group;
+/// several groups get one hue each. On a dark page the ramps run from dim to bright.
+const RAMPS: usize = 4;
 /// Number of steps of a ramp.
 const STEPS: usize = 8;
-/// Ramps of ordered series, beginning with the smallest: a single group uses many hues, several
-/// groups use one hue each. On a dark page the ramps run from dim to bright.
-const RAMPS: [[[&str; STEPS]; 2]; 4] = [
-    [
-        ["#38a457", "#009778", "#07817f", "#086c7d", "#01577b", "#013d85", "#281d7b", "#31015a"],
-        ["#835cbe", "#7277dc", "#5494ee", "#17b1f4", "#18cae8", "#01e2de", "#4ff6ca", "#aefebe"],
-    ],
-    [
-        ["#009edb", "#038ac9", "#0676b6", "#0863a4", "#035193", "#023e82", "#012b73", "#041566"],
-        ["#4b70c6", "#5182d7", "#5795e8", "#5ea8f9", "#73bbfe", "#8fcdfe", "#aeddff", "#d0edff"],
-    ],
-    [
-        ["#ce7c0b", "#bc6901", "#a95706", "#974501", "#843403", "#712300", "#5e1300", "#4b0200"],
-        ["#bc4a3c", "#ce5d41", "#df6f47", "#ef824e", "#fe9759", "#ffb17c", "#fecba2", "#ffe2c8"],
-    ],
-    [
-        ["#d465a8", "#be549c", "#a84490", "#933384", "#7e2278", "#690e6b", "#53035b", "#3c0247"],
-        ["#9c4fae", "#b15eba", "#c66dc6", "#db7bd2", "#f18bde", "#ffa2e5", "#fec1e7", "#ffddef"],
-    ],
-];
-/// Named colours of the page and of verdicts, light and dark.
-const NAMED: [(&str, [&str; 2]); 8] = [
-    ("page", ["#fff", "#15171a"]),
-    ("ink", ["#1a1a1a", "#e8e8e8"]),
-    ("faint", ["#5c5c5c", "#a8a8a8"]),
-    ("rule", ["#dadada", "#34383e"]),
-    ("half", ["#8a6d00", "#e2c15a"]),
-    ("good", ["#00634a", "#3fd0a4"]),
-    ("bad", ["#a83200", "#ff9a66"]),
-    ("warn", ["#7a5a00", "#e2be3c"]),
-];
+/// The colours by name, for a light and for a dark page: of the page and of verdicts, of unordered series, and
+/// of the steps of the ramps. Their line ends are left out.
+const LIGHT: &str = include_str!("../html/light.css");
+const DARK: &str = include_str!("../html/dark.css");
+/// CSS classes of the series' colours, and strokes of all drawings.
+const CLASSES: &str = include_str!("../html/drawing.css");
 
 /// Marks: circle, square, triangle, diamond, cross, as paths relative to their centre.
 pub(crate) const MARKS: [&str; 5] = [
@@ -69,19 +38,6 @@ pub(crate) const MARKS: [&str; 5] = [
     "m0-3.8l3.6 3.8l-3.6 3.8l-3.6-3.8z",
     "m-3-3l6 6m0-6l-6 6",
 ];
-
-/// Strokes of all drawings.
-const STROKES: &str = "\
-.tn{color:var(--faint)}.tp{color:var(--s0)}.tg{color:var(--good)}.tb{color:var(--bad)}.tw{color:var(--warn)}\
-svg text{fill:var(--ink);font:11px system-ui,sans-serif}svg text.title{fill:var(--faint)}\
-.axis{stroke:var(--faint);fill:none}.grid{stroke:var(--rule);fill:none}\
-.line{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round}\
-.error{fill:none;stroke:currentColor;stroke-width:1.1;stroke-opacity:.8}\
-.mark{fill:currentColor;stroke:currentColor;stroke-width:1}.m4{fill:none;stroke-width:1.8}\
-.band{fill:currentColor;fill-opacity:.2;stroke:none}.bar{fill:currentColor;fill-opacity:.8;stroke:currentColor}\
-.half{stroke:var(--half);stroke-width:1.4;stroke-dasharray:7 3;fill:none}\
-svg text.half{stroke:none;fill:var(--half);font-weight:600}\
-.d1{stroke-dasharray:6 3}.d2{stroke-dasharray:2 2.5}.d3{stroke-dasharray:8 3 2 3}.d4{stroke-dasharray:4 4}";
 
 /// The look of a series.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +65,7 @@ impl Look {
 pub(super) fn looks(series: &[Series]) -> Vec<Look> {
     let ordered = ordered(series);
     let looks = series.iter().enumerate().map(|(index, one)| {
-        let look = (index + index / COLOURS.len()) % MARKS.len();
+        let look = (index + index / COLOURS) % MARKS.len();
         let toned = |class: &str| Look { class: class.to_owned(), mark: look, dash: look };
         match (one.tone, &ordered) {
             (Tone::Good, _) => toned("tg"),
@@ -121,7 +77,7 @@ pub(super) fn looks(series: &[Series]) -> Vec<Look> {
                 let Step { ramp, step, place, group } = steps[index];
                 Look { class: format!("r{ramp}{step}"), mark: place % MARKS.len(), dash: group }
             }
-            (Tone::Plain, None) => toned(&format!("c{}", index % COLOURS.len())),
+            (Tone::Plain, None) => toned(&format!("c{}", index % COLOURS)),
         }
     });
     looks.collect()
@@ -142,7 +98,7 @@ struct Step {
 fn ordered(series: &[Series]) -> Option<Vec<Step>> {
     let names: Vec<(String, Vec<f64>)> = series.iter().map(|one| numbered(&one.name)).collect();
     let groups = grouped(names.iter().enumerate().map(|(index, (form, all))| (form, (index, all))));
-    let ramps = if groups.len() == 1 { 1 } else { RAMPS.len() - 1 };
+    let ramps = if groups.len() == 1 { 1 } else { RAMPS - 1 };
     if groups.len() > ramps {
         return None;
     }
@@ -216,47 +172,25 @@ fn numbered(name: &str) -> (String, Vec<f64>) {
     (form, numbers)
 }
 
-/// The named colours, for a light or a dark page.
-fn names(dark: usize) -> String {
-    let named = NAMED.iter().map(|(name, colours)| (format!("--{name}"), colours[dark]));
-    let own = COLOURS.iter().enumerate();
-    let own = own.map(|(index, colours)| (format!("--s{index}"), colours[dark]));
-    let ramps = RAMPS.iter().enumerate().flat_map(|(ramp, steps)| {
-        let steps = steps[dark].iter().enumerate();
-        steps.map(move |(step, colour)| (format!("--r{ramp}{step}"), *colour))
-    });
-    let all = named.chain(own).chain(ramps);
-    all.map(|(name, colour)| format!("{name}:{colour};")).collect()
-}
-
-/// CSS classes of the series' colours, and strokes.
-fn classes() -> String {
-    let own = (0..COLOURS.len()).map(|index| format!(".c{index}{{color:var(--s{index})}}"));
-    let ramps = (0..RAMPS.len()).flat_map(|ramp| {
-        (0..STEPS).map(move |step| format!(".r{ramp}{step}{{color:var(--r{ramp}{step})}}"))
-    });
-    own.chain(ramps).collect::<String>() + STROKES
-}
-
 /// Colours and strokes of all drawings, as page style. The reader's choice of a scheme on the page
 /// overrides that of the system.
 pub(crate) fn page_style() -> String {
-    let (light, dark) = (names(0), names(1));
+    let [light, dark, classes] = [LIGHT, DARK, CLASSES].map(|css| css.replace('\n', ""));
     format!(
         ":root{{color-scheme:light;{light}}}\
          @media screen{{:root:has(#dark:checked){{color-scheme:dark;{dark}}}}}\
          @media screen and (prefers-color-scheme:dark){{\
-         :root:not(:has(#light:checked)){{color-scheme:dark;{dark}}}}}{}",
-        classes()
+         :root:not(:has(#light:checked)){{color-scheme:dark;{dark}}}}}{classes}"
     )
 }
 
 /// The same with colour values in place of names, which only browsers resolve: for files that any
 /// program may draw, always light.
 pub(super) fn file_style() -> String {
-    let names = names(0);
-    let names = names.split(';').filter_map(|name| name.split_once(':'));
-    names.fold(classes(), |style, (name, colour)| style.replace(&format!("var({name})"), colour))
+    let names = LIGHT.trim_end().split(';').filter_map(|name| name.trim().split_once(':'));
+    names.fold(CLASSES.replace('\n', ""), |style, (name, colour)| {
+        style.replace(&format!("var({name})"), colour)
+    })
 }
 
 /// An entry of the legend: a series, drawn as in the chart in 34 by 12 units, or a rule with its letter.

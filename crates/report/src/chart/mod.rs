@@ -13,7 +13,7 @@ mod draw;
 mod look;
 mod shape;
 
-pub use axis::Axis;
+pub use axis::{Axis, Values};
 pub use data::CSV_HEADER;
 
 pub(crate) use axis::extremes;
@@ -23,6 +23,7 @@ use crate::page::Tone;
 
 /// One value with its interval.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Point {
     /// Abscissa; in a row chart the value.
     pub x: f64,
@@ -38,38 +39,32 @@ pub struct Point {
 
 impl Point {
     /// A value without an interval.
-    #[must_use]
     pub fn bare(x: f64, y: f64) -> Self {
         Self { x, y, low: None, high: None, remark: String::new() }
     }
 
     /// A value with an interval from `low` to `high`.
-    #[must_use]
     pub fn within(x: f64, y: f64, low: f64, high: f64) -> Self {
         Self { x, y, low: Some(low), high: Some(high), remark: String::new() }
     }
 
     /// An estimate over an abscissa.
-    #[must_use]
     pub fn estimate(x: f64, estimate: &record::Estimate) -> Self {
         Self::within(x, estimate.value, estimate.low, estimate.high)
     }
 
     /// An estimate with an interval if it has one, otherwise without an error bar.
-    #[must_use]
     pub fn known(x: f64, estimate: &record::Estimate) -> Self {
         let known = estimate.high > estimate.low;
         if known { Self::estimate(x, estimate) } else { Self::bare(x, estimate.value) }
     }
 
     /// Exchanges abscissa and ordinate, for a row chart.
-    #[must_use]
     pub fn across(self) -> Self {
         Self { x: self.y, y: self.x, ..self }
     }
 
     /// Adds a remark.
-    #[must_use]
     pub fn remark(mut self, remark: impl Into<String>) -> Self {
         self.remark = remark.into();
         self
@@ -93,6 +88,7 @@ pub enum Form {
 
 /// A series of related values.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Series {
     /// Name in the legend.
     pub name: String,
@@ -106,7 +102,6 @@ pub struct Series {
 
 impl Series {
     /// Creates a series. Points that are not finite are dropped.
-    #[must_use]
     pub fn new(name: impl Into<String>, form: Form, points: Vec<Point>) -> Self {
         let points = points.into_iter().filter(|p| p.x.is_finite() && p.y.is_finite()).collect();
         Self { name: name.into(), form, points, tone: Tone::Plain }
@@ -118,7 +113,6 @@ impl Series {
     }
 
     /// Sets the tone.
-    #[must_use]
     pub fn toned(self, tone: Tone) -> Self {
         Self { tone, ..self }
     }
@@ -148,6 +142,7 @@ pub(crate) fn ends_across(series: &[Series]) -> impl Iterator<Item = f64> + Clon
 
 /// A straight line across the whole drawing.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Rule {
     /// Whether it is vertical, at an abscissa.
     pub upright: bool,
@@ -159,13 +154,11 @@ pub struct Rule {
 
 impl Rule {
     /// A horizontal line.
-    #[must_use]
     pub fn level(at: f64, name: impl Into<String>) -> Self {
         Self { upright: false, at, name: name.into() }
     }
 
     /// A vertical line.
-    #[must_use]
     pub fn upright(at: f64, name: impl Into<String>) -> Self {
         Self { upright: true, at, name: name.into() }
     }
@@ -173,6 +166,7 @@ impl Rule {
 
 /// A plot.
 #[derive(Clone, Debug, PartialEq)]
+#[must_use]
 pub struct Chart {
     /// Short title.
     pub title: String,
@@ -191,6 +185,28 @@ pub struct Chart {
 }
 
 impl Chart {
+    /// A plot without reference lines whose values have no error bars.
+    pub(crate) fn new(
+        title: impl Into<String>,
+        finding: impl Into<String>,
+        (x, y): (Axis, Axis),
+        series: Vec<Series>,
+    ) -> Self {
+        let (title, finding) = (title.into(), finding.into());
+        Self { title, finding, errors: String::new(), x, y, series, rules: Vec::new() }
+    }
+
+    /// Sets what error bars and bands mean.
+    pub(crate) fn errors(self, errors: impl Into<String>) -> Self {
+        Self { errors: errors.into(), ..self }
+    }
+
+    /// Adds reference lines.
+    pub(crate) fn rules(mut self, rules: impl IntoIterator<Item = Rule>) -> Self {
+        self.rules.extend(rules);
+        self
+    }
+
     /// Whether it is a row chart: values along the abscissa, one row per name.
     #[must_use]
     pub fn is_rows(&self) -> bool {

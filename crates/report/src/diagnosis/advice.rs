@@ -2,9 +2,8 @@
 //! actions in detail.
 
 use super::{LIVE, told};
-use crate::number;
 use crate::observation::period;
-use crate::story::{Action, CAUSE, Story};
+use crate::story::{Action, CAUSE, Story, number, or_why};
 use record::{
     Cause, Demand, DeviceDiagnosis, Effect, Episode, HypothesisName, Remedy, Rung, Strategy,
     Verdict, drive_letter, is_of_windows,
@@ -109,10 +108,8 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
 
 /// `episode 2: ` if a remedy is for another episode than the shown one.
 pub(super) fn of_another(device: &DeviceDiagnosis, remedy: &Remedy) -> String {
-    if device.is_for_shown(remedy) {
-        return String::new();
-    }
-    format!("episode {}: ", remedy.episode.saturating_add(1))
+    let number = remedy.episode.saturating_add(1);
+    if device.is_for_shown(remedy) { String::new() } else { format!("episode {number}: ") }
 }
 
 /// The cause that a remedy addresses.
@@ -200,21 +197,15 @@ pub(super) fn advice(
     }
     for (index, remedy) in device.remedies().into_iter().enumerate() {
         let what = format!("{}: {}", strategy_words(remedy.strategy), remedy.action);
-        let gained = match (gained(remedy), remedy.gain) {
-            (Some(gain), _) => gain,
-            (None, Some(_)) => "a higher rate".to_owned(),
-            (None, None) => "gain not predicted".to_owned(),
-        };
-        let effect = match remedy.effect.known() {
-            Ok(effect) => format!("{}, {}; {gained}", latency(effect), rate(effect)),
-            Err(reason) => format!("unknown: {reason}"),
-        };
+        let other = remedy.gain.map_or("gain not predicted", |_| "a higher rate");
+        let gained = gained(remedy).unwrap_or_else(|| other.to_owned());
+        let effect = or_why(&remedy.effect, "unknown", |effect| {
+            format!("{}, {}; {gained}", latency(effect), rate(effect))
+        });
         let mut action = Action::new(subject, what).with("predicted", effect);
         if index < IN_FULL {
-            let episode = match device.episodes.len() {
-                0 | 1 => String::new(),
-                _ => format!(", episode {}", remedy.episode + 1),
-            };
+            let episode = format!(", episode {}", remedy.episode + 1);
+            let episode = if device.episodes.len() > 1 { episode.as_str() } else { "" };
             action = action
                 .with("cause", format!("{}{episode}", remedy.cause_name()))
                 .with("assumes", &remedy.assumes)
@@ -256,11 +247,8 @@ fn gained(remedy: &Remedy) -> Option<String> {
     let faster = effect.iops_after.value / effect.iops_before.max(1e-9);
     if sooner >= faster.max(1.0) || sooner >= 1.0 && same_rate(effect) {
         // No gain is promised if the predicted interval includes the present latency.
-        let saves = if effect.latency_after_ns.high < effect.latency_before_ns {
-            "saves"
-        } else {
-            "may save"
-        };
+        let is_sure = effect.latency_after_ns.high < effect.latency_before_ns;
+        let saves = if is_sure { "saves" } else { "may save" };
         return Some(format!("{saves} {}", number::percent(gain)));
     }
     (faster > 1.0).then(|| format!("{} times the rate", number::digits(faster)))

@@ -2,9 +2,8 @@
 
 use super::{told, verdict_text};
 use crate::chart::{Axis, Chart, Form, Point, Series, ends, xs};
-use crate::number;
-use crate::story::{Cell, Story, capital, prefix};
-use record::{Activity, DeviceDiagnosis, Episode, Moment, Unit};
+use crate::story::{Cell, Story, capital, number, prefix};
+use record::{Activity, Calibrated, DeviceDiagnosis, Episode, Moment, Unit};
 
 /// Largest number of listed episodes; among more, the worst and the longest.
 const EPISODES_MAX: usize = 16;
@@ -44,13 +43,12 @@ pub(super) fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: Strin
     });
     listed.truncate(EPISODES_MAX);
     listed.sort_unstable();
-    let more = device.episodes.len() - listed.len();
+    let more = Some(device.episodes.len() - listed.len()).filter(|more| *more > 0);
+    let more = more.map(|more| number::counted(more as f64, "shorter episode"));
     let rows = listed.into_iter().map(|index| (index, &device.episodes[index]));
     section.table(rows, |t| {
-        t.right("#", |&(index, _)| {
-            format!("{}{}", index + 1, if is_worst(device, index) { "*" } else { "" })
-        })
-        .gap(1);
+        let mark = |index| if is_worst(device, index) { "*" } else { "" };
+        t.right("#", |&(index, _)| format!("{}{}", index + 1, mark(index))).gap(1);
         t.right("from", |(_, episode)| clock(since_start(device, episode))).gap(1);
         t.right("for", |(_, episode)| number::time(episode.duration_ns as f64)).gap(1);
         t.left("verdict", |(_, episode)| {
@@ -61,27 +59,17 @@ pub(super) fn episodes(story: &mut Story, device: &DeviceDiagnosis, title: Strin
             Cell::toned(words, told(episode.verdict).1)
         });
         t.of("iops", |(_, episode)| episode.numbers.iops).gap(1);
-        t.right("KiB", |(_, episode)| {
-            Cell::or_none(episode.numbers.request_bytes, |bytes| number::kib(bytes as u64))
-        })
-        .expendable(2);
+        let kib = |bytes: f64| number::kib(bytes as u64);
+        t.right("KiB", |(_, it)| Cell::or_none(it.numbers.request_bytes, kib)).expendable(2);
         t.of("latency_mean_ns", |(_, episode)| episode.numbers.latency_ns);
-        t.right("expected", |(_, episode)| {
-            let split = episode.calibrated.as_ref();
-            Cell::or_none(split, |split| number::time(split.expected_ns.value))
-        });
+        let expected = |split: Calibrated| number::time(split.expected_ns.value);
+        t.right("expected", |(_, episode)| Cell::or_none(episode.calibrated, expected));
         t.of("concurrency", |(_, episode)| episode.numbers.concurrency);
         t.of("utilization", |(_, episode)| episode.numbers.utilization).expendable(3);
-        t.right("of max", |(_, episode)| {
-            let split = episode.calibrated.as_ref();
-            Cell::or_none(split, |split| number::percent(split.saturation))
-        })
-        .expendable(1);
+        let share = |split: Calibrated| number::percent(split.saturation);
+        t.right("of max", |(_, it)| Cell::or_none(it.calibrated, share)).expendable(1);
     });
-    if more > 0 {
-        let omitted = number::counted(more as f64, "shorter episode");
-        section.note(format!("{omitted} omitted; --json prints all."));
-    }
+    section.notes(more.map(|omitted| format!("{omitted} omitted; --json prints all.")));
 }
 
 /// Observed and expected latency over time. `subject` is the device's name if there are several.
@@ -100,26 +88,21 @@ pub(super) fn over_time(device: &DeviceDiagnosis, subject: &str) -> Option<Chart
     let ratios: Vec<f64> =
         moments().filter_map(|it| Some(it.calibrated.as_ref()?.latency_ratio)).collect();
     let finding = match ratios.is_empty() {
-        true => format!("{}the expected latency is unknown.", prefix(subject)),
+        true => "the expected latency is unknown.".to_owned(),
         false => format!(
-            "{}in the median interval the latency was {} times the expected latency.",
-            prefix(subject),
+            "in the median interval the latency was {} times the expected latency.",
             number::digits(stats::median(ratios))
         ),
     };
+    let finding = prefix(subject) + &finding;
     let series = vec![
         Series::new("seen", Form::Trace, seen),
         Series::new("expected at this load", Form::Trace, expected),
     ];
-    Some(Chart {
-        title: capital(&format!("{}latency, measured and expected", prefix(subject))),
-        finding: capital(&finding),
-        errors:
-            "Band: 95 % interval of the profile's prediction. Measured values are exact counts."
-                .to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), ends(&series)),
-        rules: Vec::new(),
-        series,
-    })
+    let x = Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0]));
+    let y = Axis::decades("mean latency", Some(Unit::Nanos), ends(&series));
+    let title = capital(&format!("{}latency, measured and expected", prefix(subject)));
+    let errors =
+        "Band: 95 % interval of the profile's prediction. Measured values are exact counts.";
+    Some(Chart::new(title, capital(&finding), (x, y), series).errors(errors))
 }

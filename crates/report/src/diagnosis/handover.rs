@@ -5,8 +5,7 @@ use super::LIVE;
 use super::advice::{in_short, of_another, span};
 use super::told;
 use crate::finding::number_text;
-use crate::number;
-use crate::story::{REPEAT, Section, Story, bracketed, joined, prefix};
+use crate::story::{REPEAT, Section, Story, bracketed, joined, number, prefix};
 use crate::target::device_line;
 use record::{
     CauseCode, DeviceDiagnosis, DeviceFacts, Diagnosis, Episode, is_of_windows, shell_word,
@@ -52,13 +51,8 @@ fn when_and_where(
     let share = (device.episodes.len() > 1)
         .then(|| format!("{} of the observed time", number::percent(main.share_of_time)));
     section.row("when", format!("{}: {length}{}", span(main), bracketed(share, "")));
-    section.row(
-        "device",
-        match &device.facts {
-            Some(facts) => device_line(facts),
-            None => format!("{} (the source has no model or serial number)", device.device),
-        },
-    );
+    let unknown = || format!("{} (the source has no model or serial number)", device.device);
+    section.row("device", device.facts.as_ref().map_or_else(unknown, device_line));
     section.row("machine", diagnosis.host.as_deref().unwrap_or("unknown to the source"));
     let intervals = number::counted(f64::from(main.intervals), "interval");
     section.row("counters", format!("{}, {intervals}", diagnosis.source));
@@ -70,20 +64,13 @@ fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
         return section.text("Unknown: the source reports latencies too coarsely or not at all.");
     };
     let error = main.response_ci95_rel.map(|error| format!(" {}", number::interval(error)));
-    section.row(
-        "now",
-        format!(
-            "latency {}{} at {}",
-            number::time(latency),
-            error.unwrap_or_default(),
-            main.numbers.iops.map_or_else(|| "an unknown rate".to_owned(), number::per_second)
-        ),
-    );
+    let (latency, error) = (number::time(latency), error.unwrap_or_default());
+    let rate = main.numbers.iops.map_or_else(|| "an unknown rate".to_owned(), number::per_second);
+    section.row("now", format!("latency {latency}{error} at {rate}"));
     if main.causes.iter().any(|cause| cause.code == CauseCode::CgroupLimit) {
-        section.row(
-            "not included",
-            "the wait before the limit of the control group: the latency is that of the device",
-        );
+        let text =
+            "the wait before the limit of the control group: the latency is that of the device";
+        section.row("not included", text);
     }
     let who = main.groups.iter().take(WHO_MAX);
     let who = joined(who, "; ", |one| {
@@ -91,21 +78,14 @@ fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
         format!("{}{}", one.label(), bracketed(figures, ""))
     });
     section.row("who", who);
-    match &main.calibrated {
-        Some(split) => {
-            let expected = number::with_interval(&split.expected_ns, number::time);
-            let ratio = number::digits(split.latency_ratio);
-            let alone = number::time(split.unloaded_ns);
-            let text = format!(
-                "latency {expected} at this queue depth (now {ratio} times that), {alone} at QD 1"
-            );
-            section.row("by the profile", text);
-        }
-        None => section.row("by the profile", "unknown: no profile fits"),
-    }
-    if let Some(remedy) = device.first_remedy() {
-        section.row("with the remedy", of_another(device, remedy) + &in_short(remedy));
-    }
+    let by_profile = main.calibrated.as_ref().map(|split| {
+        let expected = number::with_interval(&split.expected_ns, number::time);
+        let (ratio, alone) = (number::digits(split.latency_ratio), number::time(split.unloaded_ns));
+        format!("latency {expected} at this queue depth (now {ratio} times that), {alone} at QD 1")
+    });
+    section.row("by the profile", by_profile.unwrap_or("unknown: no profile fits".to_owned()));
+    let after = device.first_remedy().map(|remedy| of_another(device, remedy) + &in_short(remedy));
+    section.rows("with the remedy", after);
 }
 
 /// The commands that reproduce it: from the saved counters, and on the machine. `recording` is as in

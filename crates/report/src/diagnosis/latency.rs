@@ -1,8 +1,7 @@
 //! Reports where the latency goes: service and queue, by the profile and by the utilization law.
 
 use crate::chart::{Axis, Chart, Form, Point, Series};
-use crate::number;
-use crate::story::{Story, capital, prefix};
+use crate::story::{Story, capital, number, prefix};
 use record::{DeviceDiagnosis, Episode, Unit};
 
 /// The latency split into service and queue, in both ways.
@@ -22,20 +21,11 @@ pub(super) fn split_chart(
         Series::new(name, Form::Stack, points.collect())
     };
     let series = vec![bars("service", |row| row.1), bars("queue", |row| row.2)];
-    let chart = Chart {
-        title: capital(&format!("{}where the latency goes", prefix(subject))),
-        finding: device.splits_compared.clone(),
-        errors: String::new(),
-        x: Axis::from_zero(
-            "mean latency",
-            Some(Unit::Nanos),
-            rows.iter().map(|row| row.1 + row.2).chain([latency]),
-        ),
-        y: Axis::named(rows.iter().map(|row| row.0.to_owned()).collect()),
-        rules: Vec::new(),
-        series,
-    };
-    chart.unless_empty()
+    let sums = rows.iter().map(|row| row.1 + row.2).chain([latency]);
+    let x = Axis::from_zero("mean latency", Some(Unit::Nanos), sums);
+    let y = Axis::named(rows.iter().map(|row| row.0.to_owned()).collect());
+    let title = capital(&format!("{}where the latency goes", prefix(subject)));
+    Chart::new(title, &device.splits_compared, (x, y), series).unless_empty()
 }
 
 pub(super) fn splits(
@@ -62,13 +52,9 @@ pub(super) fn splits(
         t.right("", |row| row.3.clone()).gap(3);
     });
     section.note(&device.splits_compared);
-    section.note(match device.hit_share.known() {
-        Ok(share) => format!(
-            "Share of reads as fast as hits in the device's cache: {}.",
-            number::with_range(share, number::percent)
-        ),
-        Err(reason) => {
-            format!("Share of reads served by the device's cache: unknown ({reason}).")
-        }
+    let hits = device.hit_share.known().map(|share| number::with_range(share, number::percent));
+    section.note(match hits {
+        Ok(hits) => format!("Share of reads as fast as hits in the device's cache: {hits}."),
+        Err(reason) => format!("Share of reads served by the device's cache: unknown ({reason})."),
     });
 }

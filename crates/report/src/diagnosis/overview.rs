@@ -1,11 +1,11 @@
 //! Summarizes several devices: the worst first, the idle ones in one line.
 
 use super::{advice, told, verdict_text};
-use crate::number;
 use crate::observation::IDLE_MAX;
-use crate::page::Tone;
-use crate::story::{Action, BEFORE_CUTS, Block, Cell, Story, Table, confidence, named, prefix};
-use record::{Activity, DeviceDiagnosis, Episode, Verdict};
+use crate::story::{
+    Action, BEFORE_CUTS, Block, Cell, Story, Table, Tone, confidence, named, number, prefix,
+};
+use record::{Activity, Calibrated, DeviceDiagnosis, Episode, Verdict};
 use stats::grouped;
 
 /// The text for a device without any recorded interval.
@@ -57,18 +57,15 @@ pub(super) fn overview(
         t.left("verdict", |(_, main)| Cell::toned(verdict(main), told(main.verdict).1)).flexible();
         t.of("latency_mean_ns", |(_, main)| main.numbers.latency_ns).expendable(1);
         if rows.iter().any(|(_, main)| main.calibrated.is_some()) {
-            t.right("expected", |(_, main)| {
-                Cell::or_none(main.calibrated, |split| number::time(split.expected_ns.value))
-            })
-            .expendable(BEFORE_CUTS);
+            let time = |split: Calibrated| number::time(split.expected_ns.value);
+            t.right("expected", |(_, it)| Cell::or_none(it.calibrated, time))
+                .expendable(BEFORE_CUTS);
         }
         t.of("iops", |(_, main)| main.numbers.iops).expendable(2);
-        t.right("MB/s", |(_, main)| {
-            Cell::or_none(main.numbers.bytes_per_s, |rate| number::digits(rate / 1e6))
-        })
-        .expendable(3);
-        t.right("QD", |(_, main)| Cell::or_none(main.numbers.concurrency, number::digits))
-            .expendable(4);
+        let rate = |bytes_per_s: f64| number::digits(bytes_per_s / 1e6);
+        t.right("MB/s", |(_, it)| Cell::or_none(it.numbers.bytes_per_s, rate)).expendable(3);
+        let depth = |main: &Episode| Cell::or_none(main.numbers.concurrency, number::digits);
+        t.right("QD", |(_, main)| depth(main)).expendable(4);
         // Dropped first on a narrow terminal: the actions are listed below for each device with a problem.
         t.left("do first", |(device, main)| advice::first_in_words(device, main))
             .expendable(BEFORE_CUTS + 1);

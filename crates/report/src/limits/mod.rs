@@ -9,14 +9,11 @@
 mod tests_behind;
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
-use crate::number;
-use crate::page::Tone;
-use crate::story::{Alternative, Badge, Cell, Story, joined};
+use crate::story::{Alternative, Badge, Cell, Story, Tone, joined, number, or_why};
 use crate::target;
-use record::{HalfPower, LimitsRun, PathComponent, Sizing, Unit, shell_word};
+use record::{BusPoint, HalfPower, LimitsRun, PathComponent, Sizing, Unit, shell_word};
 
 /// The story of a run of limits.
-#[must_use]
 pub fn limits(run: &LimitsRun) -> Story {
     let mut story = Story::new("Limits", target::summaries(&run.targets), run.simulated)
         .saved(&run.id, &run.findings);
@@ -72,11 +69,9 @@ fn path(story: &mut Story, components: &[PathComponent]) {
         });
         t.right("RAP", |part| {
             let bound = if part.rap_is_lower_bound { "≥ " } else { "" };
-            match part.rap_bytes_per_s.value() {
+            match part.rap_bytes_per_s.value().map(|rap| number::rate(rap.value)) {
                 None => Cell::toned("not measured", Tone::Faint),
-                Some(rap) => {
-                    Cell::toned(format!("{bound}{}", number::rate(rap.value)), Tone::Strong)
-                }
+                Some(rate) => Cell::toned(format!("{bound}{rate}"), Tone::Strong),
             }
         });
         t.interval(|part| part.rap_bytes_per_s.value().copied());
@@ -103,14 +98,9 @@ fn sizing(sizing: &Sizing) -> String {
 fn sources(story: &mut Story, components: &[PathComponent]) {
     let section = story.section("Where the numbers come from", "").supporting();
     for component in components {
-        let pap = match component.pap.known() {
-            Ok(pap) => format!("PAP: {}", pap.source),
-            Err(reason) => format!("PAP unknown: {reason}"),
-        };
-        let rap = match component.rap_bytes_per_s.known() {
-            Ok(_) => format!("RAP: {}", component.rap_method),
-            Err(reason) => format!("RAP not measured: {reason}"),
-        };
+        let PathComponent { pap, rap_bytes_per_s: rap, rap_method, .. } = component;
+        let pap = or_why(pap, "PAP unknown", |pap| format!("PAP: {}", pap.source));
+        let rap = or_why(rap, "RAP not measured", |_| format!("RAP: {rap_method}"));
         let others = component.others.iter().map(|other| {
             format!("{} {}", other.name, number::rate_with_interval(&other.bytes_per_s))
         });
@@ -136,34 +126,26 @@ fn ladder(run: &LimitsRun) -> Option<Chart> {
         run.components.iter().filter(move |component| wanted(component.half_power))
     };
     let missed = joined(of(|it| it == HalfPower::Missed), ", ", |component| component.name.clone());
-    let finding = format!(
-        "{} of the {} parts with both peaks known reach at least half of the advertised peak{}.",
-        of(|it| it == HalfPower::Reached).count(),
-        of(|it| it != HalfPower::NotKnown).count(),
-        if missed.is_empty() { missed } else { format!("; {missed} reaches less") }
-    );
+    let missed = if missed.is_empty() { missed } else { format!("; {missed} reaches less") };
+    let reached = of(|it| it == HalfPower::Reached).count();
     let finding = match of(|it| it != HalfPower::NotKnown).count() {
         0 => "No part has both an advertised and a measured peak, so no half-power line is drawn."
             .to_owned(),
-        _ => finding,
+        known => format!(
+            "{reached} of the {known} parts with both peaks known reach at least half of the advertised \
+             peak{missed}."
+        ),
     };
     let series = vec![
         Series::new("measured (RAP)", Form::Marks, measured),
         Series::new("advertised (PAP)", Form::Marks, advertised),
         Series::new("half-power line: half the advertised peak", Form::Marks, half),
     ];
-    let chart = Chart {
-        title: "The path: advertised and real peak of each part".to_owned(),
-        finding,
-        errors:
-            "Error bars: 95 % confidence interval of the measured peak. Advertised rates have none."
-                .to_owned(),
-        x: Axis::decades("bytes per second", Some(Unit::BytesPerSecond), xs(&series)),
-        y: Axis::named(run.components.iter().map(row_name).collect()),
-        series,
-        rules: Vec::new(),
-    };
-    chart.unless_empty()
+    let x = Axis::decades("bytes per second", Some(Unit::BytesPerSecond), xs(&series));
+    let y = Axis::named(run.components.iter().map(row_name).collect());
+    Chart::new("The path: advertised and real peak of each part", finding, (x, y), series)
+        .errors("Error bars: 95 % confidence interval of the measured peak. Advertised rates have none.")
+        .unless_empty()
 }
 
 /// The limit of the next bottleneck, relative to the present one; empty if either is unknown.
@@ -174,10 +156,8 @@ fn headroom(run: &LimitsRun) -> String {
     let next = others.min_by(|(_, a), (_, b)| a.total_cmp(b));
     next.map_or_else(String::new, |(name, rate)| {
         let times = number::digits(rate / binding.bytes_per_s.value);
-        format!(
-            "{name} would be the next bottleneck among the measured parts, at {times} times the \
-                 rate"
-        )
+        let next = "would be the next bottleneck among the measured parts";
+        format!("{name} {next}, at {times} times the rate")
     })
 }
 
@@ -190,31 +170,23 @@ fn row_name(component: &PathComponent) -> String {
 
 fn bus(run: &LimitsRun) -> Option<Chart> {
     let bus = run.bus.value().filter(|bus| bus.points.len() > 1)?;
-    let points = bus
-        .points
-        .iter()
-        .map(|point| Point::estimate(f64::from(point.targets), &point.again_bytes_per_s));
-    let series = vec![Series::new("", Form::Curve, points.collect())];
+    let point = |it: &BusPoint| Point::estimate(f64::from(it.targets), &it.again_bytes_per_s);
+    let series = vec![Series::new("", Form::Curve, bus.points.iter().map(point).collect())];
     let most = ys(&series).fold(0.0, f64::max);
     let first = bus.points.first()?.again_bytes_per_s.value;
-    let finding = match bus.limit_bytes_per_s.value() {
+    let (all, times) = (bus.points.len(), number::digits(most / first));
+    let finding = match bus.limit_bytes_per_s.value().map(number::rate_with_interval) {
         Some(limit) => format!(
-            "The combined rate of re-reads stops growing at {}, the limit of bus and controller.",
-            number::rate_with_interval(limit)
+            "The combined rate of re-reads stops growing at {limit}, the limit of bus and controller."
         ),
         None => format!(
-            "{} targets together read {} times as fast as one, so no bus limit is visible.",
-            bus.points.len(),
-            number::digits(most / first)
+            "{all} targets together read {times} times as fast as one, so no bus limit is visible."
         ),
     };
-    Some(Chart {
-        title: "Re-reads of a small area on one and on several targets".to_owned(),
-        finding,
-        errors: "Error bars: 95 % confidence interval.".to_owned(),
-        x: Axis::at_values("targets at work", None, false, xs(&series)),
-        y: Axis::from_zero("throughput of all", Some(Unit::BytesPerSecond), ends(&series)),
-        rules: vec![Rule::level(most / 2.0, "half of the maximum")],
-        series,
-    })
+    let x = Axis::at_values("targets at work", None, false, xs(&series));
+    let y = Axis::from_zero("throughput of all", Some(Unit::BytesPerSecond), ends(&series));
+    let title = "Re-reads of a small area on one and on several targets";
+    let chart = Chart::new(title, finding, (x, y), series);
+    let half = Rule::level(most / 2.0, "half of the maximum");
+    Some(chart.errors("Error bars: 95 % confidence interval.").rules([half]))
 }

@@ -1,7 +1,7 @@
 //! Reports the tests that support the path: rereads on one disk and on several, hits by size.
 
 use crate::number::{self, rate_with_interval};
-use crate::story::{Cell, Story, joined};
+use crate::story::{Cell, Story, joined, or_why};
 use record::{
     BusTest, CacheEvidence, Estimate, Growth, HitRow, HitTest, Measured, ServiceTimeFit,
     format_bytes,
@@ -38,11 +38,7 @@ pub(super) fn bus(story: &mut Story, bus: &Measured<BusTest>) {
         Growth::OneTarget => "",
     };
     section.row("evidence", format!("{cache}{growth}"));
-    section.row("limit", or_why("not claimed", &test.limit_bytes_per_s, rate_with_interval));
-}
-
-fn or_why<T>(not: &str, part: &Measured<T>, text: fn(&T) -> String) -> String {
-    part.known().map_or_else(|reason| format!("{not}: {reason}"), text)
+    section.row("limit", or_why(&test.limit_bytes_per_s, "not claimed", rate_with_interval));
 }
 
 /// A cached block compared with one that was read ahead.
@@ -61,8 +57,8 @@ pub(super) fn hits(story: &mut Story, hits: &Measured<HitTest>) {
             t.interval(|row| time(row).copied());
         }
     });
-    section.row("again", or_why("no line", &test.again_fit, fit));
-    section.row("ahead", or_why("no line", &test.ahead_fit, fit));
+    section.row("again", or_why(&test.again_fit, "no line", fit));
+    section.row("ahead", or_why(&test.ahead_fit, "no line", fit));
 }
 
 /// A fitted line in words: the fixed time, and the rate that corresponds to the slope.

@@ -4,8 +4,7 @@
 //! averaged, and a band shows their minimum and maximum, so that a stall in one slice remains visible.
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, extremes, points, xs};
-use crate::number;
-use crate::story::{capital, prefix};
+use crate::story::{capital, number, prefix};
 use record::{Trial, Unit};
 use stats::Ordered;
 use std::collections::BTreeMap;
@@ -41,16 +40,9 @@ fn slices(named: &[(String, &Trial)], values: fn(&Trial) -> Vec<Option<f64>>) ->
     series.filter(|series| series.points.len() > 1).collect()
 }
 
-fn over_time(title: &str, finding: &str, y: Axis, rules: Vec<Rule>, series: Vec<Series>) -> Chart {
-    Chart {
-        title: title.to_owned(),
-        finding: capital(finding),
-        errors: BANDS.to_owned(),
-        x: Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0])),
-        y,
-        rules,
-        series,
-    }
+fn over_time(title: &str, finding: &str, y: Axis, series: Vec<Series>) -> Chart {
+    let x = Axis::over("time", Some(Unit::Nanos), xs(&series).chain([0.0]));
+    Chart::new(title, capital(finding), (x, y), series).errors(BANDS)
 }
 
 /// The rate over time, with a line at half of its mean.
@@ -67,22 +59,17 @@ pub(crate) fn rate_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
         Some(false) => "; it was NOT steady",
         None => "",
     };
+    let share = number::percent(below as f64 / first.points.len() as f64);
     let low = match below {
         0 => "never below half of that".to_owned(),
-        _ => {
-            let share = number::percent(below as f64 / first.points.len() as f64);
-            format!("below half of that for {share} of the time")
-        }
+        _ => format!("below half of that for {share} of the time"),
     };
-    let finding = format!(
-        "{}the rate was {} on average and {low}{steady}.",
-        prefix(name),
-        number::per_second(mean)
-    );
+    let (name, rate) = (prefix(name), number::per_second(mean));
+    let finding = format!("{name}the rate was {rate} on average and {low}{steady}.");
     let half = (named.len() == 1).then(|| Rule::level(mean / 2.0, "half of the mean"));
     let highs = points(&series).filter_map(|point| point.high);
     let y = Axis::from_zero("I/O rate", Some(Unit::PerSecond), highs);
-    Some(over_time("I/O rate over time", &finding, y, half.into_iter().collect(), series))
+    Some(over_time("I/O rate over time", &finding, y, series).rules(half))
 }
 
 /// The mean latency over time.
@@ -94,12 +81,12 @@ pub(crate) fn latency_over_time(named: &[(String, &Trial)]) -> Option<Chart> {
     let worst = first.points.iter().max_by(|a, b| high(a).total_cmp(&high(b)))?;
     let [longest, usual, after] = [high(worst), median, worst.x].map(number::time);
     let (name, times) = (prefix(&first.name), number::digits(high(worst) / median));
+    let times = format!("{times} times the usual {usual}");
     let finding = format!(
-        "{name}requests took longest {after} after the start: {longest} on average, {times} times the \
-         usual {usual}."
+        "{name}requests took longest {after} after the start: {longest} on average, {times}."
     );
     let y = Axis::decades("mean latency", Some(Unit::Nanos), ends(&series));
-    Some(over_time("Latency over time", &finding, y, Vec::new(), series))
+    Some(over_time("Latency over time", &finding, y, series))
 }
 
 /// The point of a trial relative to the mean of its cell, and the series that it belongs to. The
@@ -137,11 +124,10 @@ pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
     let (early, late) = ratios.split_at(ratios.len() / 2);
     let level = |part: &[f64]| stats::median(part.to_vec());
     let near = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() <= NEAR).count();
+    let (all, late) = (visits.len(), number::percent(level(late) / level(early)));
     let finding = format!(
-        "{near} of {} trials were within 10 % of the mean of their cell; the rates in the second \
-         half were {} of those in the first.",
-        visits.len(),
-        number::percent(level(late) / level(early))
+        "{near} of {all} trials were within 10 % of the mean of their cell; the rates in the second \
+         half were {late} of those in the first."
     );
     let x = Axis::over("trial", None, visits.iter().map(|(_, visit)| visit.x));
     let bars = visits.len() <= BARS_MAX;
@@ -159,16 +145,10 @@ pub(crate) fn visits(mut visits: Vec<(&'static str, Point)>) -> Option<Chart> {
             "The scatter shows the error. With this many trials, individual error bars are not drawn."
         }
     };
-    Some(Chart {
-        title: "Trials in order of time, relative to the mean of their cell".to_owned(),
-        finding,
-        errors: errors.to_owned(),
-        x,
-        y: Axis::from_zero("rate over the mean of its cell", None, ratios.into_iter().chain([1.0])),
-        rules: vec![Rule::level(0.5, "half of the mean"), Rule::level(1.0, "")],
-        series: by_series
-            .into_iter()
-            .map(|(name, points)| Series::new(name, Form::Marks, points))
-            .collect(),
-    })
+    let y =
+        Axis::from_zero("rate over the mean of its cell", None, ratios.into_iter().chain([1.0]));
+    let series = by_series.into_iter().map(|(name, all)| Series::new(name, Form::Marks, all));
+    let title = "Trials in order of time, relative to the mean of their cell";
+    let rules = [Rule::level(0.5, "half of the mean"), Rule::level(1.0, "")];
+    Some(Chart::new(title, finding, (x, y), series.collect()).errors(errors).rules(rules))
 }

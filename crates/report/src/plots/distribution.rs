@@ -6,8 +6,7 @@
 //! width), and percentiles as bars (the values in between are lost).
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ys};
-use crate::number;
-use crate::story::bracketed;
+use crate::story::{bracketed, number};
 use record::{HistogramSnapshot, NORMAL_95, Unit, bucket_high, bucket_low};
 
 /// Fewest requests beyond the end of a curve.
@@ -93,19 +92,11 @@ pub(crate) fn distribution(named: &[(String, &HistogramSnapshot)]) -> Option<Cha
     });
     let x = Axis::decades("latency", Some(Unit::Nanos), slower.map(|point| point.x));
     let series: Vec<Series> = series.into_iter().map(|series| from_edge(series, &x)).collect();
-    let share = "share of requests that took longer";
+    let y = Axis::decades("share of requests that took longer", Some(Unit::Share), ys(&series));
     let mut rules = vec![Rule::level(0.5, "median"), Rule::level(0.01, "99th percentile")];
     rules.retain(|rule| ys(&series).any(|y| y <= rule.at));
-    Some(Chart {
-        title: "Distribution of latency".to_owned(),
-        finding,
-        errors:
-            "Bands: 95 %, assuming independent requests; otherwise they are too narrow. Times are \
-             accurate to 0.8 %. Curves end where fewer than ten requests took longer."
-                .to_owned(),
-        x,
-        y: Axis::decades(share, Some(Unit::Share), ys(&series)),
-        rules,
-        series,
-    })
+    let errors = "Bands: 95 %, assuming independent requests; otherwise they are too narrow. Times are \
+                  accurate to 0.8 %. Curves end where fewer than ten requests took longer.";
+    let chart = Chart::new("Distribution of latency", finding, (x, y), series);
+    Some(chart.errors(errors).rules(rules))
 }

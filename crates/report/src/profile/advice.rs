@@ -50,9 +50,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
             t.interval(|share| of(share).map(|it| it.latency_ns));
         }
     });
-    if missing {
-        section.note(format!("Some values are unknown or omitted: {TOO_UNEVEN}."));
-    }
+    section.notes(missing.then(|| format!("Some values are unknown or omitted: {TOO_UNEVEN}.")));
     // A warning for readers who may have computed this themselves.
     let remark = "one textbook queue; err: relative to the expected latency";
     let section = story.section("Prediction of M/M/1", remark).supporting();
@@ -61,12 +59,10 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
         for op in OpKind::BOTH {
             let of = |share: &f64| of(op, *share);
             t.group(op.plural());
-            t.titled("latency_mean_ns", |share| {
-                Cell::or_empty(of(share), |it| number::time(it.mm1_response_ns))
-            });
-            t.right("err", |share| {
-                Cell::or_empty(of(share), |it| number::change(1.0 + it.mm1_error_rel))
-            });
+            let time = |it: &Expectation| number::time(it.mm1_response_ns);
+            t.titled("latency_mean_ns", |share| Cell::or_empty(of(share), time));
+            let error = |it: &Expectation| number::change(1.0 + it.mm1_error_rel);
+            t.right("err", |share| Cell::or_empty(of(share), error));
         }
     });
 }

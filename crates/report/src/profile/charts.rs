@@ -42,6 +42,10 @@ fn curve_name(curve: &DepthCurve) -> String {
     format!("{} of {}", curve.op.plural(), format_bytes(curve.bs_bytes))
 }
 
+fn half_name(curve: &DepthCurve) -> String {
+    format!("half of the maximum, {}", curve.op.plural())
+}
+
 fn rate_against_depth(profile: &Profile) -> Option<Chart> {
     let curves = &profile.depth_curves;
     let series = curves.iter().map(|curve| {
@@ -52,38 +56,26 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
         Series::new(curve_name(curve), Form::Curve, points.collect())
     });
     let series: Vec<Series> = series.collect();
-    let rules = curves.iter().map(|curve| {
-        Rule::level(
-            curve.max_iops.value / 2.0,
-            format!("half of the maximum, {}", curve.op.plural()),
-        )
-    });
+    let half = |curve: &DepthCurve| curve.max_iops.value / 2.0;
+    let rules = curves.iter().map(|curve| Rule::level(half(curve), half_name(curve)));
     let said = curves.iter().map(|curve| {
-        let half = curve.points.iter().find(|p| p.iops.value >= curve.max_iops.value / 2.0);
+        let half = curve.points.iter().find(|point| point.iops.value >= half(curve));
         let half = half.map(|point| format!(", half the maximum from QD {}", point.depth));
+        let half = half.unwrap_or_default();
         let knee = match curve.knee {
             Some(depth) if depth != curve.max_depth => format!(", with the knee at QD {depth}"),
             Some(_) => String::new(),
             None => ", with no knee up to there".to_owned(),
         };
-        let most = rerun(profile, &curve.max_iops, (curve.op, Pattern::Random, curve.max_depth));
-        format!(
-            "{} reach {} at QD {}{}{knee}",
-            curve_name(curve),
-            number::with_interval(&most, number::per_second),
-            curve.max_depth,
-            half.unwrap_or_default()
-        )
+        let (name, depth) = (curve_name(curve), curve.max_depth);
+        let most = rerun(profile, &curve.max_iops, (curve.op, Pattern::Random, depth));
+        let most = number::with_interval(&most, number::per_second);
+        format!("{name} reach {most} at QD {depth}{half}{knee}")
     });
-    Some(Chart {
-        title: "I/O rate against queue depth".to_owned(),
-        finding: sentence(said, ""),
-        errors: OVER_VISITS.to_owned(),
-        x: Axis::at_values("queue depth", None, true, xs(&series)),
-        y: Axis::from_zero("random I/O rate", Some(Unit::PerSecond), ends(&series)),
-        rules: rules.collect(),
-        series,
-    })
+    let x = Axis::at_values("queue depth", None, true, xs(&series));
+    let y = Axis::from_zero("random I/O rate", Some(Unit::PerSecond), ends(&series));
+    let chart = Chart::new("I/O rate against queue depth", sentence(said, ""), (x, y), series);
+    Some(chart.errors(OVER_VISITS).rules(rules))
 }
 
 fn latency_against_rate(profile: &Profile) -> Option<Chart> {
@@ -110,31 +102,25 @@ fn latency_against_rate(profile: &Profile) -> Option<Chart> {
         ] {
             series.push(Series::new(format!("{name} {what}"), form, points));
         }
-        rules.push(Rule::upright(
-            curve.max_iops.value / 2.0,
-            format!("half of the maximum, {name}"),
-        ));
+        rules.push(Rule::upright(curve.max_iops.value / 2.0, half_name(curve)));
         let alone = curve.points.iter().find(|point| point.depth == 1);
         let half = expected.iter().find(|e| (e.saturation - 0.5).abs() < 1e-9);
         if let (Some(alone), Some(half)) = (alone, half) {
+            let (alone, half) = (alone.latency_ns.value, half.latency_ns);
+            let times = number::digits(half.value / alone);
+            let (half, alone) = (number::with_interval(&half, number::time), number::time(alone));
             said.push(format!(
-                "at half of the maximum, {name} that arrive independently take {}, {} times the \
-                 latency at QD 1 ({})",
-                number::with_interval(&half.latency_ns, number::time),
-                number::digits(half.latency_ns.value / alone.latency_ns.value),
-                number::time(alone.latency_ns.value)
+                "at half of the maximum, {name} that arrive independently take {half}, {times} times \
+                 the latency at QD 1 ({alone})"
             ));
         }
     }
-    Some(Chart {
-        title: "Latency against rate".to_owned(),
-        finding: sentence(said, "The latency under an open load is unknown."),
-        errors: format!("{OVER_VISITS} Expectations have the error of the model. M/M/1 has none."),
-        x: Axis::from_zero("I/O rate", Some(Unit::PerSecond), xs(&series)),
-        y: Axis::decades("mean latency", Some(Unit::Nanos), ys(&series)),
-        rules,
-        series,
-    })
+    let finding = sentence(said, "The latency under an open load is unknown.");
+    let errors = format!("{OVER_VISITS} Expectations have the error of the model. M/M/1 has none.");
+    let x = Axis::from_zero("I/O rate", Some(Unit::PerSecond), xs(&series));
+    let y = Axis::decades("mean latency", Some(Unit::Nanos), ys(&series));
+    let chart = Chart::new("Latency against rate", finding, (x, y), series);
+    Some(chart.errors(errors).rules(rules))
 }
 
 fn size_name(curve: &SizeCurve) -> String {
@@ -172,22 +158,18 @@ fn throughput_against_size(profile: &Profile, op: OpKind) -> Option<Chart> {
     });
     let (half, whole) = (number::rate(first.half_of_max_bytes_per_s), number::rate(most(first)));
     let values = ends(&series).chain(curves.iter().map(|curve| most(curve)));
-    Some(Chart {
-        title: format!("{} throughput against request size", capital(op.name())),
-        finding: format!("Half of the measured maximum ({half} of {whole}) is reached: {said}."),
-        errors: OVER_VISITS.to_owned(),
-        x: Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series)),
-        y: Axis::from_zero("throughput", Some(Unit::BytesPerSecond), values),
-        series,
-        rules,
-    })
+    let title = format!("{} throughput against request size", capital(op.name()));
+    let finding = format!("Half of the measured maximum ({half} of {whole}) is reached: {said}.");
+    let x = Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series));
+    let y = Axis::from_zero("throughput", Some(Unit::BytesPerSecond), values);
+    Some(Chart::new(title, finding, (x, y), series).errors(OVER_VISITS).rules(rules))
 }
 
 /// CPU time per request or per MiB, for the cells of the size curves.
 fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
     let series = profile.size_curves.iter().map(|curve| {
         let points = curve.points.iter().filter_map(|point| {
-            let cell = cell_of(profile, curve.op, curve.pattern, curve.depth, point.bytes)?;
+            let cell = cell_of(profile, (curve.op, curve.pattern, curve.depth), point.bytes)?;
             let cost = cell.cpu_us_per_io.value()?;
             // Nanoseconds per request, or nanoseconds per MiB.
             let factor = if per_mib { 1e3 * (1 << 20) as f64 / point.bytes as f64 } else { 1e3 };
@@ -214,15 +196,11 @@ fn cost_against_size(profile: &Profile, per_mib: bool) -> Option<Chart> {
         true => Axis::decades("CPU time per MiB", Some(Unit::Nanos), ys(&series)),
         false => Axis::from_zero("CPU time per request", Some(Unit::Nanos), ends(&series)),
     };
-    Some(Chart {
-        title: format!("{} against request size", y.title),
-        finding: capital(&finding),
-        errors: format!("{OVER_VISITS} CPU time charged to halfpower: a lower bound."),
-        x: Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series)),
-        y,
-        rules: half_power_sizes(profile),
-        series,
-    })
+    let x = Axis::at_values("request size", Some(Unit::Bytes), true, xs(&series));
+    let errors = format!("{OVER_VISITS} CPU time charged to halfpower: a lower bound.");
+    let title = format!("{} against request size", y.title);
+    let chart = Chart::new(title, capital(&finding), (x, y), series);
+    Some(chart.errors(errors).rules(half_power_sizes(profile)))
 }
 
 /// Vertical lines at the half-power points, in the plots of cost.
@@ -245,7 +223,7 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
     let mut series = Vec::new();
     for fit in &profile.service_time_fits {
         let name = format!("{} {}", fit.pattern.name(), fit.op.plural());
-        let cells = cells_of(profile, fit.op, fit.pattern, 1).map(|cell| {
+        let cells = cells_of(profile, (fit.op, fit.pattern, 1)).map(|cell| {
             let bytes = cell.workload.max_bs().0;
             let out = fit.left_out.iter().any(|point| point.bytes == bytes);
             let remark = if out { "excluded from the line" } else { "" };
@@ -262,26 +240,20 @@ fn latency_against_size(profile: &Profile) -> Option<Chart> {
         true => format!(" plus {} per KiB", number::with_interval(&per_kib, number::time)),
         false => "; its size has no measurable effect".to_owned(),
     };
-    let finding = format!(
-        "At QD 1, a {} {} takes {}{per_kib}{}.",
-        fit.pattern.name(),
-        fit.op.name(),
-        number::with_interval(&fit.intercept_ns, number::time),
-        if fit.left_out.is_empty() { "" } else { "; points excluded from the line are marked" }
-    );
+    let marked =
+        if fit.left_out.is_empty() { "" } else { "; points excluded from the line are marked" };
+    let (pattern, op) = (fit.pattern.name(), fit.op.name());
+    let fixed = number::with_interval(&fit.intercept_ns, number::time);
+    let finding = format!("At QD 1, a {pattern} {op} takes {fixed}{per_kib}{marked}.");
     let highs = points(&series).flat_map(|point| [Some(point.y), point.high]).flatten();
-    Some(Chart {
-        title: "Latency of one request against its size".to_owned(),
-        finding,
-        errors: format!(
-            "{OVER_VISITS} Bands: the fitted line; the errors of its fixed part and of its slope are \
-             combined as independent."
-        ),
-        x: Axis::over("request size", Some(Unit::Bytes), xs(&series).chain([0.0])),
-        y: Axis::from_zero("mean latency at QD 1", Some(Unit::Nanos), highs),
-        rules: Vec::new(),
-        series,
-    })
+    let x = Axis::over("request size", Some(Unit::Bytes), xs(&series).chain([0.0]));
+    let y = Axis::from_zero("mean latency at QD 1", Some(Unit::Nanos), highs);
+    let errors = format!(
+        "{OVER_VISITS} Bands: the fitted line; the errors of its fixed part and of its slope are \
+         combined as independent."
+    );
+    let chart = Chart::new("Latency of one request against its size", finding, (x, y), series);
+    Some(chart.errors(errors))
 }
 
 /// A fitted line over the sizes that it was fitted to. The fit stores the intervals of its
@@ -306,7 +278,7 @@ fn distributions(profile: &Profile) -> Option<Chart> {
     for curve in &profile.depth_curves {
         let deep = curve.knee.or(Some(curve.max_depth)).filter(|depth| *depth != 1);
         for depth in std::iter::once(1).chain(deep) {
-            let cell = cell_of(profile, curve.op, Pattern::Random, depth, curve.bs_bytes);
+            let cell = cell_of(profile, (curve.op, Pattern::Random, depth), curve.bs_bytes);
             let name = format!("random {}, QD {depth}", curve_name(curve));
             chosen.extend(cell.map(|cell| (name, &cell.histogram)));
         }

@@ -29,12 +29,10 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
         }
     };
     let Some(first) = commits.points.first() else { return };
+    let (size, flush) = (format_bytes(first.bytes.0), first.flush.name());
     let remark = format!(
-        "commits per second, each a {} write to a log through the page cache and an {}; \
-         percentiles: latency of the {}",
-        format_bytes(first.bytes.0),
-        first.flush.name(),
-        first.flush.name(),
+        "commits per second, each a {size} write to a log through the page cache and an {flush}; \
+         percentiles: latency of the {flush}"
     );
     let section = story.section("Commits", &remark).supporting();
     points(section, commits, profile);
@@ -42,10 +40,8 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
     protected(section, profile);
     let sources: BTreeSet<&str> = commits.verdicts.iter().map(|it| it.source.as_str()).collect();
     if !sources.is_empty() {
-        section.note(format!(
-            "Source of these requirements: {}.",
-            joined(sources, "; ", str::to_owned)
-        ));
+        let sources = joined(sources, "; ", str::to_owned);
+        section.note(format!("Source of these requirements: {sources}."));
     }
     // If all requirements are met, the programs' names are the answer.
     let is_enough = commits.verdicts.iter().all(|verdict| verdict.met == Some(true));
@@ -55,10 +51,8 @@ pub(super) fn commits(story: &mut Story, profile: &Profile) {
             commits.verdicts.iter().map(|it| it.program.as_str()).collect();
         programs.dedup();
         let programs = joined(programs, ", ", str::to_owned);
-        story.section(
-            "Fast enough for commits",
-            &format!("yes, with a single committer: {programs}"),
-        );
+        let answer = format!("yes, with a single committer: {programs}");
+        story.section("Fast enough for commits", &answer);
     } else if !commits.verdicts.is_empty() {
         verdicts(story.section("Fast enough for commits", ""), commits, profile);
     }
@@ -74,9 +68,8 @@ fn points(section: &mut Section, commits: &Commits, profile: &Profile) {
             }
             let of = |number: &u32| commits.point(log, *number);
             t.group(log.name());
-            t.right("per s", |row| {
-                Cell::or_empty(of(row), |it| number::count(it.commits_per_s.value))
-            });
+            let rate = |point: &CommitPoint| number::count(point.commits_per_s.value);
+            t.right("per s", |row| Cell::or_empty(of(row), rate));
             let again = |it: &CommitPoint| it.commits_per_s.with_ratio_error(profile.common_se());
             t.interval(|row| of(row).map(again)).expendable(1);
             let percentile = |row: &u32, share: f64| {
@@ -90,10 +83,8 @@ fn points(section: &mut Section, commits: &Commits, profile: &Profile) {
     });
     let unknown = |point: &CommitPoint| point.histogram.percentile(0.999).is_none();
     if commits.points.iter().any(unknown) {
-        section.note(
-            "–: fewer than ten flushes took longer, too few to report; a larger --budget measures \
-             more.",
-        );
+        let text = "fewer than ten flushes took longer, too few to report";
+        section.note(format!("–: {text}; a larger --budget measures more."));
     }
 }
 
@@ -101,39 +92,36 @@ fn points(section: &mut Section, commits: &Commits, profile: &Profile) {
 fn journal(section: &mut Section, commits: &Commits) {
     let alone = |log| commits.point(log, 1);
     if let (Some(old), Some(new)) = (alone(LogKind::Overwritten), alone(LogKind::NewBlocks)) {
-        let (old, new) = (&old.flush_ns, &new.flush_ns);
-        section.text(if new.exceeds(old) {
+        let both = [&new.flush_ns, &old.flush_ns];
+        section.text(if both[0].exceeds(both[1]) {
+            let [new, old] = both.map(|it| number::time(it.value));
             format!(
-                "A flush takes {} on new blocks and {} on old ones: the file system's journal \
-                 records which blocks contain data.",
-                number::time(new.value),
-                number::time(old.value),
+                "A flush takes {new} on new blocks and {old} on old ones: the file system's journal \
+                 records which blocks contain data."
             )
         } else {
+            let [new, old] = both.map(|it| number::with_interval(it, number::time));
             format!(
-                "These visits do not show whether a flush of new blocks takes longer: {} compared \
-                 with {}.",
-                number::with_interval(new, number::time),
-                number::with_interval(old, number::time),
+                "These visits do not show whether a flush of new blocks takes longer: {new} compared \
+                 with {old}."
             )
         });
     }
     let most = commits.points.iter().filter(|point| point.log == LogKind::Overwritten);
     let most = most.max_by(|a, b| a.commits_per_s.value.total_cmp(&b.commits_per_s.value));
     if let (Some(one), Some(most)) = (alone(LogKind::Overwritten), most) {
-        let gain = most.commits_per_s.value / one.commits_per_s.value;
+        let gain = number::digits(most.commits_per_s.value / one.commits_per_s.value);
+        let many = most.committers;
         let mut text = format!(
-            "{} committers with separate flushes reach {} times the commit rate of one.",
-            most.committers,
-            number::digits(gain),
+            "{many} committers with separate flushes reach {gain} times the commit rate of one."
         );
         // At best each flush serves all of them.
         let together = f64::from(most.committers) * 1e9 / one.flush_ns.value;
         if together > most.commits_per_s.high {
+            let flush = number::time(one.flush_ns.value);
             text.push_str(&format!(
-                " Programs that commit together (group commit) do better: one flush of {} serves all \
-                 committers that wait.",
-                number::time(one.flush_ns.value),
+                " Programs that commit together (group commit) do better: one flush of {flush} serves \
+                 all committers that wait."
             ));
         }
         section.text(text);
@@ -142,14 +130,13 @@ fn journal(section: &mut Section, commits: &Commits) {
 
 /// The time of a commit with a protected write cache, which makes flushes unnecessary.
 fn protected(section: &mut Section, profile: &Profile) {
-    let direct = cell_of(profile, OpKind::Write, Pattern::Sequential, 1, DIRECT_BYTES);
-    let Some(write) = direct.map(|cell| cell.latency_ns) else { return };
-    let write = rerun(profile, &write, (OpKind::Write, Pattern::Sequential, 1));
+    let load = (OpKind::Write, Pattern::Sequential, 1);
+    let Some(direct) = cell_of(profile, load, DIRECT_BYTES) else { return };
+    let write = rerun(profile, &direct.latency_ns, load);
+    let (size, takes) = (format_bytes(DIRECT_BYTES), number::with_interval(&write, number::time));
     section.text(format!(
-        "A direct write of {} without a flush takes {}, about the time of a commit on a device \
-         with a power-loss-protected write cache, which needs no flush.",
-        format_bytes(DIRECT_BYTES),
-        number::with_interval(&write, number::time),
+        "A direct write of {size} without a flush takes {takes}, about the time of a commit on a device \
+         with a power-loss-protected write cache, which needs no flush."
     ));
 }
 

@@ -24,8 +24,7 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
         return;
     }
     let size = common_size(curves.iter().map(|curve| curve.bs_bytes));
-    let knees = curves.iter().filter_map(|curve| knee_share(curve));
-    let knees = joined(knees, ", ", |knee| knee);
+    let knees = joined(curves.iter().filter_map(|curve| knee_share(curve)), ", ", |knee| knee);
     let remark = match knees.is_empty() {
         true => format!("random{size}"),
         false => format!("random{size}; knee: {knees} of max"),
@@ -39,25 +38,20 @@ pub(super) fn depth(story: &mut Story, profile: &Profile) {
             depth_columns(t, profile, curve, size.is_empty());
         }
     });
-    if curves.iter().flat_map(|curve| &curve.points).any(|point| point.p99_ns.is_none()) {
-        section.note("–: too few requests for a percentile.");
-    }
+    let mut points = curves.iter().flat_map(|curve| &curve.points);
+    let unknown = points.any(|point| point.p99_ns.is_none());
+    section.notes(unknown.then_some("–: too few requests for a percentile."));
     missing_directions(section, profile, |op| curves.iter().any(|curve| curve.op == op));
     for curve in curves.iter().filter(|curve| curve.knee.is_none()) {
         let deepest = curve.points.iter().map(|point| point.depth).max().unwrap_or(0);
-        let name = curve.op.plural();
-        section.text(if curve.max_depth == deepest {
-            format!(
-                "No knee: random {name} were fastest at QD {deepest}, the largest tried, and may \
-                 be faster beyond it."
-            )
-        } else {
-            format!("No knee: the rates of random {name} vary too much.")
+        let name = format!("random {}", curve.op.plural());
+        let most = format!("QD {deepest}, the largest tried, and may be faster beyond it");
+        section.text(match curve.max_depth == deepest {
+            true => format!("No knee: {name} were fastest at {most}."),
+            false => format!("No knee: the rates of {name} vary too much."),
         });
     }
-    if let Some(note) = other_requests(profile, &curves) {
-        section.note(note);
-    }
+    section.notes(other_requests(profile, &curves));
 }
 
 /// The knee's share of the maximum rate.
@@ -72,7 +66,7 @@ fn knee_share(curve: &DepthCurve) -> Option<String> {
 fn other_requests(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
     let off = curves.iter().flat_map(|curve| {
         curve.points.iter().filter_map(|point| {
-            let cell = cell_of(profile, curve.op, Pattern::Random, point.depth, curve.bs_bytes)?;
+            let cell = cell_of(profile, (curve.op, Pattern::Random, point.depth), curve.bs_bytes)?;
             let mean_ns = cell.histogram.mean_ns().filter(|_| cell.is_filled())?;
             let off = mean_ns * point.iops.value / 1e9 / f64::from(point.depth);
             Some((off.max(1.0 / off), curve.op, point.depth, off))
@@ -80,15 +74,11 @@ fn other_requests(profile: &Profile, curves: &[&DepthCurve]) -> Option<String> {
     });
     let (_, op, depth, off) =
         off.filter(|it| it.0 > SAME_REQUESTS).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let side = if off > 1.0 { "above" } else { "below" };
+    let (op, off) = (op.plural(), number::percent((off - 1.0).abs()));
     Some(format!(
-        "Percentiles include warm-ups and all files; IOPS exclude warm-ups. The mean latency of {} \
-         at QD {depth} is therefore {} QD divided by IOPS.",
-        op.plural(),
-        if off > 1.0 {
-            format!("{} above", number::percent(off - 1.0))
-        } else {
-            format!("{} below", number::percent(1.0 - off))
-        }
+        "Percentiles include warm-ups and all files; IOPS exclude warm-ups. The mean latency of {op} \
+         at QD {depth} is therefore {off} {side} QD divided by IOPS."
     ))
 }
 
@@ -103,14 +93,10 @@ fn depth_columns(t: &mut Columns<'_, u32>, profile: &Profile, curve: &DepthCurve
         let tone = if is_knee(depth) { Tone::Strong } else { Tone::Plain };
         Cell::toned(at(depth).map(|it| number::count(it.iops.value)).unwrap_or_default(), tone)
     });
-    t.interval(|depth| {
-        at(depth).map(|it| rerun(profile, &it.iops, (curve.op, Pattern::Random, *depth)))
-    });
-    t.of("latency_p50_ns", |depth| {
-        let cell = cell_of(profile, curve.op, Pattern::Random, *depth, bytes)?;
-        cell.percentile(0.5)
-    })
-    .expendable(1);
+    let load = |depth: u32| (curve.op, Pattern::Random, depth);
+    t.interval(|depth| at(depth).map(|it| rerun(profile, &it.iops, load(*depth))));
+    let cell = |depth: u32| cell_of(profile, load(depth), bytes);
+    t.of("latency_p50_ns", |depth| cell(*depth)?.percentile(0.5)).expendable(1);
     t.of("latency_p99_ns", |depth| at(depth).and_then(|it| it.p99_ns));
     t.left("", |depth| match (is_knee(depth), *depth == curve.max_depth) {
         (true, true) => "knee, max",

@@ -38,9 +38,8 @@ pub(super) fn fits(story: &mut Story, profile: &Profile) {
     if !left_out.is_empty() {
         section.text(format!("Not on the line: {left_out}."));
     }
-    if !without.is_empty() {
-        section.note(format!("No line (needs five sizes): {without}."));
-    }
+    let without = Some(without).filter(|without| !without.is_empty());
+    section.notes(without.map(|without| format!("No line (needs five sizes): {without}.")));
 }
 
 /// What was measured at QD 1 with direct I/O and has no line. A pattern represents both directions
@@ -51,13 +50,12 @@ fn without_line(profile: &Profile) -> String {
     };
     let name = |pattern: Pattern| {
         let lacks = |op: &OpKind| {
-            super::cells_of(profile, *op, pattern, 1).next().is_some() && !fitted(*op, pattern)
+            super::cells_of(profile, (*op, pattern, 1)).next().is_some() && !fitted(*op, pattern)
         };
+        let any_fitted = OpKind::BOTH.into_iter().any(|op| fitted(op, pattern));
         match OpKind::BOTH.into_iter().filter(lacks).collect::<Vec<_>>().as_slice() {
             [] => None,
-            [op] if OpKind::BOTH.into_iter().any(|op| fitted(op, pattern)) => {
-                Some(format!("{} {}", pattern.name(), op.plural()))
-            }
+            [op] if any_fitted => Some(format!("{} {}", pattern.name(), op.plural())),
             _ => Some(pattern.name().to_owned()),
         }
     };

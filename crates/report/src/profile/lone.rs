@@ -16,8 +16,5 @@ pub(super) fn lone_reads(story: &mut Story, profile: &Profile) {
     let awake = number::with_interval(&first.back_to_back_ns, number::time);
     let text = format!("{rates}; back to back {awake} (medians)");
     let rests = lone.iter().any(|one| one.added_ns.value > 0.0);
-    let section = story.section("A read after an idle period", &text);
-    if !rests {
-        section.supporting();
-    }
+    story.section("A read after an idle period", &text).supporting_if(!rests);
 }

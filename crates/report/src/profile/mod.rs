@@ -31,7 +31,6 @@ const UNLIMITED_NS: u64 = 7 * 86_400 * 1_000_000_000;
 const BINARY: &str = "in binary units";
 
 /// The story of a profile and of its trials, as far as they are available.
-#[must_use]
 pub fn profile(profile: &Profile, trials: &[Trial]) -> Story {
     let mut story = Story::new("Profile", target::summary(&profile.target), profile.simulated)
         .saved(&profile.id, &profile.findings);
@@ -154,18 +153,16 @@ fn cells(section: &mut Section, profile: &Profile) {
         t.left("cell", name);
         t.of("iops", |cell| cell.iops.value);
         t.interval(|cell| cell.rerun_iops);
-        t.right("in this run", |cell| number::interval(cell.iops.relative_half_width()))
-            .expendable(4);
+        let in_run = |cell: &&Measurement| number::interval(cell.iops.relative_half_width());
+        t.right("in this run", in_run).expendable(4);
         t.of("bytes_per_s", |cell| cell.bytes_per_s.value);
         t.of("latency_mean_ns", |cell| cell.latency_ns.value);
         t.of("latency_p99_ns", |cell| cell.percentile(0.99)).expendable(1);
-        t.of("cpu_lower_us_per_io", |cell| cell.cpu_us_per_io.value().map(|it| it.value))
-            .expendable(2);
+        let cost = |cell: &&Measurement| cell.cpu_us_per_io.value().map(|it| it.value);
+        t.of("cpu_lower_us_per_io", cost).expendable(2);
         t.right("visits", |cell| Cell::from(cell.trial_ids.len().to_string())).expendable(3);
     });
-    if let Some(note) = curve::cpu_note(profile) {
-        section.note(note);
-    }
+    section.notes(curve::cpu_note(profile));
 }
 
 /// The size that all have in common, as a prefix; empty if they differ.
@@ -178,16 +175,12 @@ fn common_size(mut sizes: impl Iterator<Item = u64>) -> String {
 fn not_measured(profile: &Profile, op: Option<OpKind>) -> String {
     let found = |code| profile.findings.iter().any(|finding| finding.code == code);
     let only_read = matches!(profile.target.kind, TargetKind::File | TargetKind::BlockDevice);
-    let why = if op == Some(OpKind::Write) && only_read {
-        "only read"
-    } else if op == Some(OpKind::Write) && found(FindingCode::WritesSkipped) {
-        "--no-write"
-    } else if found(FindingCode::Interrupted) {
-        "interrupted"
-    } else if found(FindingCode::PointsSkipped) {
-        "short budget"
-    } else {
-        "no valid trial"
+    let why = match op {
+        Some(OpKind::Write) if only_read => "only read",
+        Some(OpKind::Write) if found(FindingCode::WritesSkipped) => "--no-write",
+        _ if found(FindingCode::Interrupted) => "interrupted",
+        _ if found(FindingCode::PointsSkipped) => "short budget",
+        _ => "no valid trial",
     };
     format!("not measured ({why})")
 }
@@ -203,13 +196,11 @@ fn of_the_device(cell: &Measurement) -> bool {
     cell.workload.cache == CacheMode::Device
 }
 
+/// One kind of load: operation, pattern, queue depth.
+type Load = (OpKind, Pattern, u32);
+
 /// The cells that describe the device under one kind of load.
-fn cells_of(
-    profile: &Profile,
-    op: OpKind,
-    pattern: Pattern,
-    depth: u32,
-) -> impl Iterator<Item = &Measurement> {
+fn cells_of(profile: &Profile, (op, pattern, depth): Load) -> impl Iterator<Item = &Measurement> {
     profile.cells.iter().filter(move |cell| {
         let workload = &cell.workload;
         of_the_device(cell)
@@ -220,14 +211,8 @@ fn cells_of(
 }
 
 /// The one of these cells with a given request size.
-pub(crate) fn cell_of(
-    profile: &Profile,
-    op: OpKind,
-    pattern: Pattern,
-    depth: u32,
-    bytes: u64,
-) -> Option<&Measurement> {
-    cells_of(profile, op, pattern, depth).find(|cell| cell.workload.max_bs().0 == bytes)
+pub(crate) fn cell_of(profile: &Profile, load: Load, bytes: u64) -> Option<&Measurement> {
+    cells_of(profile, load).find(|cell| cell.workload.max_bs().0 == bytes)
 }
 
 fn depth_curve(profile: &Profile, op: OpKind) -> Option<&DepthCurve> {
@@ -257,18 +242,15 @@ fn latency_alone(profile: &Profile, op: OpKind) -> Option<Estimate> {
     let size = smallest_random(profile)?;
     let curve = depth_curve(profile, op).filter(|curve| curve.bs_bytes == size);
     let point = curve.and_then(|curve| curve.points.iter().find(|point| point.depth == 1));
-    let cell = || cell_of(profile, op, Pattern::Random, 1, size);
+    let load = (op, Pattern::Random, 1);
+    let cell = || cell_of(profile, load, size);
     let alone = point.map(|point| point.latency_ns).or_else(|| Some(cell()?.latency_ns))?;
-    Some(rerun(profile, &alone, (op, Pattern::Random, 1)))
+    Some(rerun(profile, &alone, load))
 }
 
 /// An estimate with the interval for another run of its load. Every part of the page prints this interval
 /// beside a rate or latency of requests, so that none has two.
-fn rerun(
-    profile: &Profile,
-    estimate: &Estimate,
-    (op, pattern, depth): (OpKind, Pattern, u32),
-) -> Estimate {
+fn rerun(profile: &Profile, estimate: &Estimate, (op, pattern, depth): Load) -> Estimate {
     match pattern.locality() {
         Some(locality) => profile.rerun(estimate, (op, locality, depth == 1)),
         None => estimate.with_ratio_error(profile.common_se()),

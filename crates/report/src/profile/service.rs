@@ -53,10 +53,8 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
         t.right("KiB", |(key, _)| number::kib(key.2)).gap(1);
         for op in OpKind::BOTH.into_iter().filter(|op| measured(*op)) {
             let of = |row: &(Key, bool)| {
-                let same = |cell: &&&Measurement| {
-                    cell.workload.only_op() == Some(op) && key(cell) == Some(row.0)
-                };
-                cells.iter().find(same).copied()
+                let mut own = cells.iter().filter(|cell| cell.workload.only_op() == Some(op));
+                own.find(|cell| key(cell) == Some(row.0)).copied()
             };
             let interval = |row: &(Key, bool), value: Option<Estimate>| {
                 let (pattern, depth, _) = row.0;
@@ -120,18 +118,16 @@ fn notes(section: &mut Section, profile: &Profile, cells: &[&Measurement], with_
     if !with_service {
         return;
     }
-    section.text(match parallelism(profile) {
-        Some((curve, gain)) if gain >= PARALLEL_FROM => format!(
-            "Caution: S is the mean time between completions, because QD {} is {} times as \
-             fast as QD 1.",
-            curve.max_depth,
-            number::digits(gain),
-        ),
-        Some(_) => {
-            "The device serves one request at a time: S is service, R - S is queueing.".to_owned()
+    let text = match parallelism(profile).map(|(curve, gain)| (curve.max_depth, gain)) {
+        Some((depth, gain)) if gain >= PARALLEL_FROM => {
+            let why = format!("QD {depth} is {} times as fast as QD 1", number::digits(gain));
+            &format!("Caution: S is the mean time between completions, because {why}.")
         }
-        None => "On a device that serves several requests in parallel, S is the mean time between \
-                 completions, not the service time of a request."
-            .to_owned(),
-    });
+        Some(_) => "The device serves one request at a time: S is service, R - S is queueing.",
+        None => {
+            "On a device that serves several requests in parallel, S is the mean time between \
+             completions, not the service time of a request."
+        }
+    };
+    section.text(text);
 }

@@ -28,9 +28,9 @@ pub(super) fn unsettled(profile: &Profile) -> Option<(String, Action)> {
     });
     let wide: Vec<(OpKind, String)> = wide.collect();
     let op = wide.first()?.0;
-    let rates = joined(wide.iter().map(|(_, text)| text.clone()), ", ", |text| text);
+    let rates = joined(&wide, ", ", |(_, text)| text.clone());
     let parts = parts(profile, op);
-    let why = joined(parts.iter().map(|part| part.words.clone()), "; ", |words| words);
+    let why = joined(&parts, "; ", |part| part.words.clone());
     let why = if why.is_empty() { String::new() } else { format!(" Why: {why}.") };
     let text = format!("This check leaves the speed of the disk uncertain: {rates}.{why}");
     Some((text, action(profile, parts.first().map(|part| part.kind))))
@@ -44,6 +44,7 @@ enum Kind {
 }
 
 /// A part of an error, with its relative half-width.
+#[derive(Clone)]
 struct Part {
     kind: Kind,
     half_width: f64,
@@ -58,26 +59,15 @@ fn parts(profile: &Profile, op: OpKind) -> Vec<Part> {
     let visits = curve.map_or(0.0, |curve| curve.max_iops.relative_half_width());
     let busy = profile.findings.iter().find(|finding| BUSY.contains(&finding.code));
     let busy = busy.map_or(String::new(), |one| format!(" ([{}])", one.code.name()));
-    let mut parts = vec![
-        Part {
-            kind: Kind::Level,
-            half_width: level,
-            words: format!("the disk as a whole was up to {}{busy}", other_speed(level)),
-        },
-        Part {
-            kind: Kind::Files,
-            half_width: files,
-            words: format!("files on this disk differ; another file may be {}", other_speed(files)),
-        },
-        Part {
-            kind: Kind::Visits,
-            half_width: visits,
-            words: format!(
-                "visits of the same load differ, so their mean is uncertain by {}",
-                number::percent(visits)
-            ),
-        },
-    ];
+    let [of_disk, of_files] = [level, files].map(other_speed);
+    let of_mean = format!("so their mean is uncertain by {}", number::percent(visits));
+    let mut parts = [
+        (Kind::Level, level, format!("the disk as a whole was up to {of_disk}{busy}")),
+        (Kind::Files, files, format!("files on this disk differ; another file may be {of_files}")),
+        (Kind::Visits, visits, format!("visits of the same load differ, {of_mean}")),
+    ]
+    .map(|(kind, half_width, words)| Part { kind, half_width, words })
+    .to_vec();
     parts.sort_by(|a, b| b.half_width.total_cmp(&a.half_width));
     let most = parts[0].half_width;
     parts.retain(|part| part.half_width > 0.0 && part.half_width >= BESIDE * most);

@@ -5,10 +5,9 @@
 
 use super::arrange::{self, Abscissa, Along, Meaning, Plot};
 use super::{Set, SetCell};
-use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, xs, ys};
-use crate::number;
+use crate::chart::{Axis, Chart, Form, Point, Rule, Series, Values, ends, xs, ys};
 use crate::plots::distribution;
-use crate::story::{capital, prefix};
+use crate::story::{capital, number, prefix};
 use record::{Estimate, HistogramSnapshot, Unit};
 use stats::Ordered;
 
@@ -118,11 +117,7 @@ fn measures(meaning: Meaning) -> &'static [Measure] {
 }
 
 /// The abscissa, and its name in a title.
-fn x_axis<'s>(
-    set: &'s Set<'_>,
-    abscissa: &Abscissa,
-    values: impl Iterator<Item = f64>,
-) -> (Axis, &'s str) {
+fn x_axis<'s>(set: &'s Set<'_>, abscissa: &Abscissa, values: impl Values) -> (Axis, &'s str) {
     let (bytes, rate) = (Some(Unit::Bytes), Some(Unit::PerSecond));
     let name = set.axes[abscissa.axis].as_str();
     match abscissa.meaning {
@@ -162,15 +157,9 @@ fn plane(set: &Set<'_>, abscissa: &Abscissa, plot: &Plot<'_>, measure: Measure) 
         }
         Measure::Throughput | Measure::Rate | Measure::Latency => set.errors.clone(),
     };
-    Some(Chart {
-        title: format!("{} against {x_words}{of}", capital(measure.title())),
-        finding,
-        errors,
-        y: measure.axis(ends(&series)),
-        x,
-        rules: measure.is_rate().then_some(half).into_iter().collect(),
-        series,
-    })
+    let title = format!("{} against {x_words}{of}", capital(measure.title()));
+    let chart = Chart::new(title, finding, (x, measure.axis(ends(&series))), series);
+    Some(chart.errors(errors).rules(measure.is_rate().then_some(half)))
 }
 
 /// The smallest size from which each curve stays above half of the maximum.
@@ -197,22 +186,13 @@ fn reached(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let (half, most) = (measure.written(most / 2.0), measure.written(most));
     let from: Vec<f64> = reaching.iter().map(|(size, _)| *size).collect();
     let alike = from.windows(2).all(|pair| pair[0].total_cmp(&pair[1]).is_eq());
-    match from.first() {
+    let clauses = clauses.join("; ");
+    let reached = match from.first() {
         // One sentence covers all curves that begin at the same size.
-        Some(size) if alike && never == 0 => {
-            format!(
-                "Half of the maximum ({half} of {most}) is reached at {} and above.",
-                x.label(*size)
-            )
-        }
-        _ => {
-            let clauses = clauses.join("; ");
-            format!(
-                "Half of the maximum ({half} of {most}) is reached by {}.",
-                clauses.trim_start()
-            )
-        }
-    }
+        Some(size) if alike && never == 0 => format!("at {} and above", x.label(*size)),
+        _ => format!("by {}", clauses.trim_start()),
+    };
+    format!("Half of the maximum ({half} of {most}) is reached {reached}.")
 }
 
 /// The maximum, and its gain over the start of its curve.
@@ -226,17 +206,15 @@ fn gained(series: &[Series], x: &Axis, measure: Measure, most: f64) -> String {
     let half = best.points.iter().find(|point| point.y >= most / 2.0);
     let at = |value: f64| format!("{} {}", x.title, x.label(value));
     let half = half.filter(|half| half.x > first.x);
-    let half = half
-        .map_or(String::new(), |p| format!("; half the maximum is reached at {}", x.label(p.x)));
-    let gain = if place == 0 {
-        "where its curve begins".to_owned()
-    } else {
-        format!("{} times the value at {}", number::digits(top.y / first.y), x.label(first.x))
+    let half = half.map(|point| format!("; half the maximum is reached at {}", x.label(point.x)));
+    let times = number::digits(top.y / first.y);
+    let gain = match place {
+        0 => "where its curve begins".to_owned(),
+        _ => format!("{times} times the value at {}", x.label(first.x)),
     };
-    let name = prefix(&best.name);
-    let text =
-        format!("{name}the maximum is {} at {}, {gain}{half}.", measure.written(most), at(top.x));
-    capital(&text)
+    let (name, half) = (prefix(&best.name), half.unwrap_or_default());
+    let (most, at) = (measure.written(most), at(top.x));
+    capital(&format!("{name}the maximum is {most} at {at}, {gain}{half}."))
 }
 
 /// The curve that changes most from its first to its last value.
@@ -288,15 +266,11 @@ fn rows(set: &Set<'_>, measure: Measure) -> Option<Chart> {
         found.iter().enumerate().map(|(row, (_, it))| Point::known(row as f64, it).across());
     let ends = found.iter().map(|(_, estimate)| estimate.high.max(estimate.value));
     let half = Rule::upright(most.value / 2.0, "half of the maximum");
-    Some(Chart {
-        title: capital(measure.title()),
-        finding: capital(&finding),
-        errors: set.errors.clone(),
-        x: Axis::from_zero(measure.title(), Some(measure.about().1), ends),
-        y: Axis::named(found.iter().map(|(name, _)| name.clone()).collect()),
-        series: vec![Series::new("", Form::Bars, points.collect())],
-        rules: measure.is_rate().then_some(half).into_iter().collect(),
-    })
+    let x = Axis::from_zero(measure.title(), Some(measure.about().1), ends);
+    let y = Axis::named(found.iter().map(|(name, _)| name.clone()).collect());
+    let series = vec![Series::new("", Form::Bars, points.collect())];
+    let chart = Chart::new(capital(measure.title()), capital(&finding), (x, y), series);
+    Some(chart.errors(&set.errors).rules(measure.is_rate().then_some(half)))
 }
 
 /// The distributions along the first curve, or those of the first cells.

@@ -75,10 +75,7 @@ impl<'a> Set<'a> {
     pub(crate) fn of_trials(trials: &[&'a Trial]) -> Self {
         type Aspect = (&'static str, fn(&Trial) -> String);
         fn known(trial: &Trial, option: &impl ToString) -> String {
-            match trial.workload.options_known() {
-                true => option.to_string(),
-                false => "unknown".to_owned(),
-            }
+            if trial.workload.options_known() { option.to_string() } else { "unknown".to_owned() }
         }
         let aspects: [Aspect; 10] = [
             ("target", |t| joined(&t.targets, " ", |target| target.path.clone())),
@@ -111,8 +108,8 @@ impl<'a> Set<'a> {
             (levels, Visit { workload: &trial.workload, trial, extras: None })
         });
         let cells = grouped(visits);
-        let cells = cells.iter().filter_map(|(levels, visits)| mean_cell(levels, visits));
-        let cells: Vec<SetCell<'a>> = cells.collect();
+        let cells: Vec<SetCell<'a>> =
+            cells.iter().filter_map(|(levels, visits)| mean_cell(levels, visits)).collect();
         let axes = axes.iter().map(|axis| axis.0.to_owned()).collect();
         Self { axes, errors: errors(&cells), cells }
     }

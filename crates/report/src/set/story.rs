@@ -10,10 +10,9 @@
 use super::{Levels, Set, SetCell, arrange, charts};
 use crate::chart::Chart;
 use crate::number::counted;
-use crate::page::Tone;
 use crate::plots;
 use crate::profile::advice;
-use crate::story::{Action, Cell, Columns, Section, Story, joined};
+use crate::story::{Action, Cell, Columns, Section, Story, Tone, joined};
 use crate::trial;
 use crate::{number, target};
 use record::{
@@ -34,7 +33,6 @@ const FEW_CELLS: usize = 12;
 const SPREAD_MARKED_REL: f64 = 0.03;
 
 /// The story of an experiment and those of its trials that are available.
-#[must_use]
 pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     let set = Set::of_experiment(experiment, trials);
     let subject = format!("{} on {}", experiment.design, target::summaries(&experiment.targets));
@@ -43,10 +41,10 @@ pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     tell(&mut story, &set);
     story.fact("trials", done(experiment));
     if trials.len() < experiment.done.len() {
-        story.left_out.push(format!(
-            "{} missing: distributions and time plots cover the other trials.",
-            counted((experiment.done.len() - trials.len()) as f64, "trial")
-        ));
+        let missing = counted((experiment.done.len() - trials.len()) as f64, "trial");
+        let text =
+            format!("{missing} missing: distributions and time plots cover the other trials.");
+        story.left_out.push(text);
     }
     story.actions.extend(advice::actions(&experiment.advice));
     story.actions.extend(best_sizes(&experiment.reached));
@@ -54,8 +52,8 @@ pub fn experiment(experiment: &Experiment, trials: &[Trial]) -> Story {
     effects(&mut story, experiment);
     reached(&mut story, experiment);
     results(&mut story, &set);
-    let about =
-        (experiment.halfpower_version.as_str(), experiment.time.as_deref(), experiment.seed);
+    let version = experiment.halfpower_version.as_str();
+    let about = (version, experiment.time.as_deref(), experiment.seed);
     target::conditions(&mut story, &experiment.targets, experiment.environment.as_ref(), about);
     target::clients(&mut story, &experiment.clients);
     story.condition("note", &experiment.note);
@@ -84,10 +82,8 @@ pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
     story.fact("combinations", set.cells.len().to_string());
     if set.cells.len() <= COURSES {
         let axes = set.all_axes();
-        let named = set
-            .cells
-            .iter()
-            .filter_map(|cell| Some((arrange::name(&set, cell, &axes), *cell.trials.first()?)));
+        let name = |cell| arrange::name(&set, cell, &axes);
+        let named = set.cells.iter().filter_map(|it| Some((name(it), *it.trials.first()?)));
         let named: Vec<(String, &Trial)> = named.collect();
         story.charts.extend(plots::rate_over_time(&named));
         story.charts.extend(plots::latency_over_time(&named));
@@ -95,10 +91,9 @@ pub(crate) fn of_trials(trials: &[&Trial]) -> Story {
     results(&mut story, &set);
     let invalid = trials.iter().filter(|trial| !trial.clean()).count();
     if invalid > 0 {
-        story.section("Not valid", "").text(format!(
-            "{invalid} of {} are invalid: they did not run the requested load. See each trial.",
-            counted(trials.len() as f64, "trial")
-        ));
+        let all = counted(trials.len() as f64, "trial");
+        let text = "are invalid: they did not run the requested load. See each trial.";
+        story.section("Not valid", "").text(format!("{invalid} of {all} {text}"));
     }
     if let Some(first) = trials.first() {
         let targets = trials.iter().flat_map(|trial| trial.targets.iter().cloned());
@@ -125,13 +120,11 @@ pub(crate) fn done(experiment: &Experiment) -> String {
     let blocks = experiment.plan.iter().map(|planned| planned.block + 1).max().unwrap_or(0);
     let combinations = counted(combinations.len() as f64, "combination");
     let all = format!("{combinations} in {}", counted(f64::from(blocks), "block"));
-    match done == planned {
-        true => format!("{planned}, {all}"),
-        false => format!(
-            "{done} of {planned} ({all}); `halfpower sweep --resume {}` runs the rest",
-            experiment.id
-        ),
+    if done == planned {
+        return format!("{planned}, {all}");
     }
+    let id = &experiment.id;
+    format!("{done} of {planned} ({all}); `halfpower sweep --resume {id}` runs the rest")
 }
 
 /// The largest throughput; that through the page cache separately, since no disk reaches it.
@@ -159,11 +152,9 @@ fn headline(set: &Set<'_>) -> String {
 
 /// Whether requests ended in memory: buffered writes, and reads served by the page cache.
 fn of_memory(cell: &SetCell<'_>) -> bool {
-    let served = |trial: &&Trial| {
-        trial.findings.iter().any(|finding| finding.code == FindingCode::PageCacheServed)
-    };
     let written = cell.workload.cache == CacheMode::All && cell.workload.read_percent < 100;
-    written || cell.trials.iter().any(served)
+    let mut findings = cell.trials.iter().flat_map(|trial| &trial.findings);
+    written || findings.any(|finding| finding.code == FindingCode::PageCacheServed)
 }
 
 /// The recommended sizes: for each group of levels, those of the depth that needs the smallest size.
@@ -242,19 +233,13 @@ fn results(story: &mut Story, set: &Set<'_>) {
     let fixed = joined(fixed, ", ", |level| level);
     let remark = match set.cells.iter().any(|cell| cell.results.iops.n > 1) {
         true => {
-            "mean over blocks, ±: 95 % from the variation between blocks; !: blocks differ by \
-                 over 3 %"
+            "mean over blocks, ±: 95 % from the variation between blocks; !: blocks differ by over 3 %"
         }
         false => "one block: no interval",
     };
     let simulated = story.simulated;
-    let section = story.section("Results", remark);
-    if set.cells.len() > FEW_CELLS {
-        section.supporting();
-    }
-    if !fixed.is_empty() {
-        section.note(format!("In all rows: {fixed}."));
-    }
+    let section = story.section("Results", remark).supporting_if(set.cells.len() > FEW_CELLS);
+    section.notes((!fixed.is_empty()).then(|| format!("In all rows: {fixed}.")));
     section.table(rows(set, &axes, |_| true), |t| {
         level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));
         t.of("iops", |(_, cell)| cell.results.iops.value);
@@ -268,15 +253,12 @@ fn results(story: &mut Story, set: &Set<'_>) {
         // At a constant depth, latency is depth over rate, so this column is dropped first.
         t.of("latency_mean_ns", |(_, cell)| cell.results.latency_ns.value).expendable(2);
         t.interval(|(_, cell)| known(cell.results.latency_ns)).expendable(3);
-        t.right("CPU", |(_, cell)| {
-            Cell::or_empty(cell.results.cpu_us_per_io, |cpu| number::time(cpu.value * 1e3))
-        })
-        .expendable(1);
-        t.right("trials", |(_, cell)| {
-            let trials = Some(cell.trials.len()).filter(|count| *count > 0);
-            Cell::or_empty(trials, |count| count.to_string())
-        })
-        .expendable(3);
+        let micros = |cpu: Estimate| number::time(cpu.value * 1e3);
+        t.right("CPU", |(_, cell)| Cell::or_empty(cell.results.cpu_us_per_io, micros))
+            .expendable(1);
+        let trials = |cell: &SetCell<'_>| Some(cell.trials.len()).filter(|count| *count > 0);
+        let text = |count: usize| count.to_string();
+        t.right("trials", |(_, cell)| Cell::or_empty(trials(cell), text)).expendable(3);
     });
     if set.cells.iter().any(|cell| cell.results.cpu_us_per_io.is_some()) {
         section.note(match simulated {
@@ -339,9 +321,8 @@ fn extra_table(section: &mut Section, set: &Set<'_>, axes: &[usize], name: &str)
     }
     section.table(rows(set, axes, |cell| value(cell).is_some()), |t| {
         level_columns(t, axes.iter().map(|axis| set.axes[*axis].as_str()));
-        t.right(name.replace('_', " "), |(_, cell)| {
-            Cell::or_empty(value(cell), |value| extra(name, value.value))
-        });
+        let text = |value: Estimate| extra(name, value.value);
+        t.right(name.replace('_', " "), |(_, cell)| Cell::or_empty(value(cell), text));
         t.interval(|(_, cell)| known(value(cell).filter(|it| it.n > 1 && it.value != 0.0)?));
     });
 }
@@ -414,7 +395,7 @@ fn effects(story: &mut Story, experiment: &Experiment) {
         let unknown = effects.iter().all(|effect| effect.found.is_none());
         let mut listed = effects.clone();
         listed.retain(|effect| unknown || effect.found == Some(true));
-        let number_found = listed.len();
+        let found = listed.len();
         let change = |effect: &ExperimentEffect| {
             let ratio = effect.ratio.value.max(1e-9);
             ratio.max(1.0 / ratio)
@@ -427,9 +408,7 @@ fn effects(story: &mut Story, experiment: &Experiment) {
             listed.retain(|effect| unknown || change(effect) >= least);
             listed.truncate(EFFECTS_LISTED);
         }
-        if listed.len() > FEW_EFFECTS {
-            section.supporting();
-        }
+        section.supporting_if(listed.len() > FEW_EFFECTS);
         section.table(&listed, |t| {
             t.left("level", |effect| effect.level.as_str());
             for axis in &within {
@@ -438,26 +417,22 @@ fn effects(story: &mut Story, experiment: &Experiment) {
             }
             t.right("ratio", |effect| format!("x{}", number::digits(effect.ratio.value)));
             t.left("95 % interval", |effect| {
-                let ends = Some(&effect.ratio).filter(|ratio| ratio.n > 1);
-                Cell::or_empty(ends, |ratio| {
-                    format!("{} to {}", number::digits(ratio.low), number::digits(ratio.high))
-                })
+                let [low, high] = [effect.ratio.low, effect.ratio.high].map(number::digits);
+                if effect.ratio.n > 1 { format!("{low} to {high}") } else { String::new() }
             });
         });
-        section.note(if unknown {
-            "Inconclusive: fewer than three blocks cannot distinguish an effect from chance."
-                .to_owned()
-        } else if number_found == 0 {
-            let all = effects.len();
-            format!("None found in {all}: no change above 3 % that is consistent between blocks.")
-        } else if number_found == effects.len() && listed.len() == number_found {
-            format!("All {number_found} are above 3 % and consistent between blocks.")
-        } else {
-            let listed = match listed.len() < number_found {
-                true => format!(" (the {} largest are listed)", listed.len()),
-                false => String::new(),
-            };
-            format!("Found: {number_found} of {}{listed}.", effects.len())
+        let (all, shown) = (effects.len(), listed.len());
+        let chance = "fewer than three blocks cannot distinguish an effect from chance";
+        section.note(match found {
+            _ if unknown => format!("Inconclusive: {chance}."),
+            0 => format!(
+                "None found in {all}: no change above 3 % that is consistent between blocks."
+            ),
+            _ if shown < found => {
+                format!("Found: {found} of {all} (the {shown} largest are listed).")
+            }
+            _ if found < all => format!("Found: {found} of {all}."),
+            _ => format!("All {found} are above 3 % and consistent between blocks."),
         });
     }
 }

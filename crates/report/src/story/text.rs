@@ -4,10 +4,12 @@ use record::Measured;
 
 /// The text for a measured value, or the reason why it is missing.
 pub(crate) fn told<T>(part: &Measured<T>, text: impl FnOnce(&T) -> String) -> String {
-    match part.known() {
-        Ok(value) => text(value),
-        Err(reason) => format!("not measured: {reason}"),
-    }
+    or_why(part, "not measured", text)
+}
+
+/// The same with other words before the reason.
+pub(crate) fn or_why<T>(part: &Measured<T>, not: &str, text: impl FnOnce(&T) -> String) -> String {
+    part.known().map_or_else(|reason| format!("{not}: {reason}"), text)
 }
 
 /// A name and a colon before a text. Empty for an empty name, and without a second colon after a

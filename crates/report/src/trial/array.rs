@@ -1,9 +1,8 @@
 //! Reports what an array of targets contains after a run, and the time and cost of its rebuild.
 
-use crate::number;
-use crate::story::{Section, Story, joined};
+use crate::story::{Section, Story, joined, number};
 use record::{
-    ArrayResult, LegCheck, LoadFigures, RebuildResult, Trial, format_bytes, format_change,
+    ArrayResult, LegCheck, LoadFigures, Nanos, RebuildResult, Trial, format_bytes, format_change,
 };
 
 /// Largest number of rows named.
@@ -28,26 +27,24 @@ pub(super) fn array(story: &mut Story, trial: &Trial) {
 /// The progress of the rebuild, and the time for the whole leg.
 fn progress(section: &mut Section, rebuild: &RebuildResult) {
     let bytes = |bytes: record::Bytes| format_bytes(bytes.0);
-    let (time, rate) =
-        (number::time(rebuild.duration_ns.0 as f64), number::both_rates(rebuild.bytes_per_s));
+    let time = |time: Nanos| number::time(time.0 as f64);
+    let took =
+        format!("in {} ({})", time(rebuild.duration_ns), number::both_rates(rebuild.bytes_per_s));
     let (leg, whole) = (rebuild.leg, bytes(rebuild.leg_bytes));
-    let text = match (rebuild.complete, rebuild.whole_leg_ns) {
-        (true, _) => format!("target {leg}: {whole} in {time} ({rate})"),
-        (false, Some(needs)) => format!(
-            "target {leg}: {} of {whole} in {time} ({rate}); at that rate, all {whole} take {}",
-            bytes(rebuild.rebuilt_bytes),
-            number::time(needs.0 as f64)
-        ),
+    let part = bytes(rebuild.rebuilt_bytes);
+    let text = match (rebuild.complete, rebuild.whole_leg_ns.map(time)) {
+        (true, _) => format!("target {leg}: {whole} {took}"),
+        (false, Some(needs)) => {
+            format!(
+                "target {leg}: {part} of {whole} {took}; at that rate, all {whole} take {needs}"
+            )
+        }
         (false, None) => format!("target {leg}: none of {whole}"),
     };
     section.row("rebuilt", text);
-    if rebuild.errors > 0 {
-        let steps = number::counted(rebuild.errors as f64, "step");
-        section.row(
-            "rebuild ended",
-            format!("{steps} failed, and the first failure ends the rebuild"),
-        );
-    }
+    let steps = number::counted(rebuild.errors as f64, "step");
+    let text = format!("{steps} failed, and the first failure ends the rebuild");
+    section.rows("rebuild ended", (rebuild.errors > 0).then_some(text));
     let read = rebuild.read_bytes.iter().enumerate().filter(|(_, read)| read.0 > 0);
     let read = joined(read, ", ", |(leg, read)| format!("{} of target {leg}", bytes(*read)));
     let written = bytes(rebuild.written_bytes);
@@ -60,12 +57,10 @@ fn alone(section: &mut Section, trial: &Trial, rebuild: &RebuildResult) {
     let load_ns = trial.result.duration_ns.0;
     let alone_ns = rebuild.duration_ns.0.saturating_sub(load_ns);
     if alone_ns > load_ns / ALONE {
-        let time = |ns: u64| number::time(ns as f64);
+        let [load, alone] = [load_ns, alone_ns].map(|ns| number::time(ns as f64));
         let text = format!(
-            "the load ended after {}, and the rebuild continued alone for {}, so its time and rate are \
-            not those of a rebuild under load",
-            time(load_ns),
-            time(alone_ns)
+            "the load ended after {load}, and the rebuild continued alone for {alone}, so its time and \
+             rate are not those of a rebuild under load"
         );
         section.row("load ended first", text);
     }
@@ -149,14 +144,9 @@ fn compared(check: &LegCheck) -> String {
         (good, bad) => format!("{} consistent, {bad} NOT", rows(good)),
     };
     text.push_str(&format!(" ({} of each leg per row)", format_bytes(check.row_bytes.0)));
-    if check.unchecked > 0 {
-        text.push_str(&format!("; {} not compared: {}", check.unchecked, check.note));
-    }
-    if check.made > 0 {
-        text.push_str(&format!(
-            "; {} were inconsistent before the run and were repaired",
-            check.made
-        ));
-    }
+    let LegCheck { unchecked, note, made, .. } = check;
+    text.extend((*unchecked > 0).then(|| format!("; {unchecked} not compared: {note}")));
+    let repaired = "were inconsistent before the run and were repaired";
+    text.extend((*made > 0).then(|| format!("; {made} {repaired}")));
     text
 }

@@ -1,7 +1,6 @@
 //! Describes a workload in words without its default settings, so that what is special about it stands out.
 
-use crate::number;
-use crate::story::joined;
+use crate::story::{joined, number};
 use record::{
     AreaZone, Arrival, Bytes, Data, Discipline, Flush, HotArea, Instead, Regions, Replay,
     ReplayPace, SizeShare, Workload, format_bytes,
@@ -47,12 +46,10 @@ fn replay_text(replay: &Replay, operation: &str) -> String {
     };
     let left_out = [(replay.flushes_left_out, "flush"), (replay.discards_left_out, "discard")];
     let left_out = left_out.into_iter().filter(|(count, _)| *count > 0).map(|(count, one)| {
-        let several = if count == 1 {
-            ""
-        } else if one == "flush" {
-            "es"
-        } else {
-            "s"
+        let several = match (count, one) {
+            (1, _) => "",
+            (_, "flush") => "es",
+            _ => "s",
         };
         format!("{} {one}{several}", number::count(count as f64))
     });
@@ -94,9 +91,7 @@ pub(crate) fn sizes(mix: &[SizeShare]) -> String {
     match mix {
         [] => "unknown size".to_owned(),
         [only] => format_bytes(only.bytes.0),
-        many => joined(many, " + ", |share: &SizeShare| {
-            format!("{} {} %", format_bytes(share.bytes.0), share.percent)
-        }),
+        many => joined(many, " + ", |it| format!("{} {} %", format_bytes(it.bytes.0), it.percent)),
     }
 }
 
@@ -118,15 +113,9 @@ fn place(workload: &Workload) -> String {
         text.push_str(&format!(", {}", joined(&workload.zones, ", ", share)));
     }
     text.extend(workload.align_bytes.map(|align| format!(", at multiples of {}", bytes(align))));
-    if workload.backwards {
-        text.push_str(", backwards");
-    }
-    if workload.from_start {
-        text.push_str(", from the start");
-    }
-    if workload.without_replacement {
-        text.push_str(", each block once");
-    }
+    text.extend(workload.backwards.then_some(", backwards"));
+    text.extend(workload.from_start.then_some(", from the start"));
+    text.extend(workload.without_replacement.then_some(", each block once"));
     text.extend(match workload.job_distance_bytes.filter(|_| workload.numjobs > 1) {
         None => None,
         Some(Bytes(0)) => Some(", each job over the whole area".to_owned()),
@@ -166,11 +155,8 @@ fn arrival(workload: &Workload) -> Option<String> {
     let total = workload.rate_iops.unwrap_or_default();
     let rates = match workload.write_rate_iops {
         Some(writes) => {
-            format!(
-                "{} of reads and {} of writes",
-                rate(total.saturating_sub(writes)),
-                rate(writes)
-            )
+            let reads = rate(total.saturating_sub(writes));
+            format!("{reads} of reads and {} of writes", rate(writes))
         }
         None => rate(total),
     };

@@ -1,9 +1,8 @@
 //! Reports one load from several machines: what each did, how well they coincided, and the share of each.
 
-use crate::number;
-use crate::story::{Cell, Section, Story};
+use crate::story::{Cell, Section, Story, joined, number};
 use record::{
-    Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word,
+    Bytes, Client, Clients, Finding, LostKind, TargetSharing, Trial, quantity, shell_word, word,
 };
 
 /// A row of the table: a client, and its trial if it has one.
@@ -19,9 +18,8 @@ pub(super) fn section(story: &mut Story, trial: &Trial) {
         t.left("client", |row| row.0.host.clone());
         t.right("jobs", |row| number::count(f64::from(row.0.jobs))).expendable(2);
         if !clients.equally_deep() {
-            t.right("depth", |row| {
-                Cell::or_empty(row.0.depth, |depth| number::count(f64::from(depth)))
-            });
+            let count = |depth: u32| number::count(f64::from(depth));
+            t.right("depth", |row| Cell::or_empty(row.0.depth, count));
         }
         t.left(quantity("iops").title, |row| {
             let rate = row.1.map(|it| number::per_second(it.iops()).replace(" IOPS", ""));
@@ -45,11 +43,8 @@ pub(super) fn section(story: &mut Story, trial: &Trial) {
 fn why_none(client: &Client) -> String {
     match &client.lost {
         None => "idle".to_owned(),
-        Some(lost) => match lost.kind {
-            LostKind::Ended => "LOST".to_owned(),
-            LostKind::Silent => "SILENT".to_owned(),
-            LostKind::Failed => "FAILED".to_owned(),
-        },
+        Some(lost) if lost.kind == LostKind::Ended => "LOST".to_owned(),
+        Some(lost) => word(lost.kind).to_uppercase(),
     }
 }
 
@@ -79,61 +74,45 @@ fn fairness_text(clients: &Clients) -> String {
     let as_if = index * rated.len() as f64;
     let slowest = rated.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let fastest = rated.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    let ends = slowest.zip(fastest).map(|(slow, fast)| {
-        format!(
-            "; {per} {} from {} (least) to {} from {} (most)",
-            number::per_second(slow.1),
-            slow.0.host,
-            number::per_second(fast.1),
-            fast.0.host
-        )
+    let ends = slowest.zip(fastest).map_or_else(String::new, |ends| {
+        let [slow, fast] = <[_; 2]>::from(ends)
+            .map(|(client, rate)| format!("{} from {}", number::per_second(*rate), client.host));
+        format!("; {per} {slow} (least) to {fast} (most)")
     });
-    format!(
-        "Jain's index {index:.3}, as if {as_if:.1} of {} clients shared equally{}",
-        rated.len(),
-        ends.unwrap_or_default()
-    )
+    let all = rated.len();
+    format!("Jain's index {index:.3}, as if {as_if:.1} of {all} clients shared equally{ends}")
 }
 
 fn begin_text(clients: &Clients) -> String {
-    match (clients.start_spread_ns, clients.start_spread_error_ns) {
-        (Some(spread), Some(error)) => format!(
-            "{} ±{} from the first client to the last, by an agreed time",
-            number::time(spread.0 as f64),
-            number::time(error.0 as f64)
-        ),
-        _ => "not measured: no client started".to_owned(),
-    }
+    let Some(both) = clients.start_spread_ns.zip(clients.start_spread_error_ns) else {
+        return "not measured: no client started".to_owned();
+    };
+    let [spread, error] = <[_; 2]>::from(both).map(|it| number::time(it.0 as f64));
+    format!("{spread} ±{error} from the first client to the last, by an agreed time")
 }
 
 fn window_text(trial: &Trial, clients: &Clients) -> String {
     // A warm-up that was cut off belongs to the window.
     let cut = trial.result.warm_up.as_ref().map_or(0.0, |warm_up| warm_up.duration_ns.0 as f64);
     let whole = trial.result.duration_ns.0 as f64 + cut;
-    match clients.common_window_ns {
-        Some(common) => format!(
-            "the whole window except at most {}, from the last start to the first end; each client's \
-             window begins when that client starts, and rates cover all of it",
-            number::time((whole - common.0 as f64).max(0.0))
-        ),
-        None => "not measured: no client started".to_owned(),
-    }
+    let Some(common) = clients.common_window_ns else {
+        return "not measured: no client started".to_owned();
+    };
+    let other = number::time((whole - common.0 as f64).max(0.0));
+    format!(
+        "the whole window except at most {other}, from the last start to the first end; each client's \
+         window begins when that client starts, and rates cover all of it"
+    )
 }
 
 fn lost(section: &mut Section, clients: &Clients) {
     for client in &clients.each {
         let Some(lost) = &client.lost else { continue };
-        let until = lost.until_ns.map_or_else(
-            || "it had reported no request".to_owned(),
-            |until| {
-                format!(
-                    "by {} it had reported {} requests and {}",
-                    number::time(until.0 as f64),
-                    number::count(lost.ios as f64),
-                    number::size(lost.bytes as f64)
-                )
-            },
-        );
+        let (ios, bytes) = (number::count(lost.ios as f64), number::size(lost.bytes as f64));
+        let until = match lost.until_ns.map(|until| number::time(until.0 as f64)) {
+            Some(time) => format!("by {time} it had reported {ios} requests and {bytes}"),
+            None => "it had reported no request".to_owned(),
+        };
         section.row(&client.host, format!("{}; {until}", lost.reason));
     }
 }
@@ -149,11 +128,8 @@ pub(super) fn findings(trial: &Trial) -> Vec<Finding> {
         for finding in part.findings.iter().filter(|finding| !said(finding)) {
             let of = |it: &&Trial| it.findings.iter().any(|other| other.code == finding.code);
             let count = trial.parts.iter().filter(of).count();
-            let (all, known) = (
-                count == trial.parts.len() && count > 1,
-                told.iter().any(|it| it.code == finding.code),
-            );
-            if all && known {
+            let all = count == trial.parts.len() && count > 1;
+            if all && told.iter().any(|it| it.code == finding.code) {
                 continue;
             }
             let mut finding = finding.clone();
@@ -190,12 +166,8 @@ pub(super) fn command(trial: &Trial) -> Option<String> {
     one.workload.rate_iops = workload.rate_iops.map(each);
     one.workload.write_rate_iops = workload.write_rate_iops.map(each);
     one.workload.stop.max_bytes = workload.stop.max_bytes.map(|bytes| Bytes(each(bytes.0)));
-    let hosts: Vec<&str> = clients.each.iter().map(|it| it.host.as_str()).collect();
-    Some(format!(
-        "{} --hosts {} --launch {} --targets-are {}",
-        super::command(&one),
-        shell_word(&hosts.join(",")),
-        shell_word(&clients.launched_by),
-        clients.sharing.name()
-    ))
+    let hosts = shell_word(&joined(&clients.each, ",", |it| it.host.clone()));
+    let (load, launch) = (super::command(&one), shell_word(&clients.launched_by));
+    let sharing = clients.sharing.name();
+    Some(format!("{load} --hosts {hosts} --launch {launch} --targets-are {sharing}"))
 }

@@ -30,9 +30,8 @@ pub(crate) fn command(trial: &Trial) -> String {
         }
         let own = if job.targets > 0 { alone.targets.as_slice() } else { &[] };
         let mut words = words(&alone, own);
-        if job.delay_ns.0 > 0 {
-            words.push_str(&format!(" --start-delay {}", time_word(job.delay_ns.0)));
-        }
+        let delay = Some(job.delay_ns.0).filter(|delay| *delay > 0);
+        words.extend(delay.map(|delay| format!(" --start-delay {}", time_word(delay))));
         text.push_str(&format!(" --beside {}", quoted(words.trim_start())));
     }
     format!("{text} --seed {}", trial.seed)
@@ -85,22 +84,19 @@ fn what(workload: &Workload) -> Vec<Flag> {
         ];
     }
     let sequential = workload.pattern == Pattern::Sequential;
-    let rw = match (sequential, workload.read_percent) {
-        (true, 100..) => "read",
-        (true, 0) if workload.instead.is_some() => "trim",
-        (true, 0) => "write",
-        (true, _) => "rw",
-        (false, 100..) => "randread",
-        (false, 0) if workload.instead.is_some() => "randtrim",
-        (false, 0) => "randwrite",
-        (false, _) => "randrw",
+    let order = if sequential { "" } else { "rand" };
+    let op = match workload.read_percent {
+        100.. => "read",
+        0 if workload.instead.is_some() => "trim",
+        0 => "write",
+        _ => "rw",
     };
     let one_op = matches!(workload.read_percent, 0 | 100) || workload.write_rate_iops.is_some();
     let pattern = workload.pattern.name();
     let misalign = workload.misalign_bytes.0;
     let regions = if workload.regions == Regions::Own { "own" } else { "shared" };
     vec![
-        ("rw", Some(rw.to_owned())),
+        ("rw", Some(format!("{order}{op}"))),
         ("rwmixread", unless(one_op, workload.read_percent)),
         ("pattern", unless(sequential || workload.pattern == Pattern::Random, pattern)),
         ("bs", Some(mix_word(&workload.bs))),
@@ -165,6 +161,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
     let arrival = rate.as_ref().map(|_| if poisson { "poisson" } else { "constant" }.to_owned());
     let any = workload.discipline == Discipline::Any;
     let zeros = format!("{}%", workload.compressible_percent);
+    let processors = joined(&workload.processors, ",", u32::to_string);
     let flushes = |kind| workload.flush.filter(|it| it.kind == kind).map(|it| it.every.to_string());
     let (think, ramp, rules) = (workload.think_ns, workload.ramp_ns, &workload.stop);
     vec![
@@ -187,13 +184,7 @@ fn course(workload: &Workload) -> Vec<Flag> {
         ("keep-warm-up", switch(!rules.cut_warm_up)),
         ("interval", rules.interval_ns.map(|length| time_word(length.0))),
         ("io-priority", workload.io_priority.map(|priority| priority.to_string())),
-        (
-            "processors",
-            unless(
-                workload.processors.is_empty(),
-                joined(&workload.processors, ",", u32::to_string),
-            ),
-        ),
+        ("processors", unless(workload.processors.is_empty(), processors)),
         ("cgroup", workload.cgroup.as_deref().map(shell_word)),
         ("job-name", workload.name.as_deref().map(shell_word)),
     ]

@@ -9,8 +9,7 @@
 //! array of a thousand drives has thousands of components).
 
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series};
-use crate::number;
-use crate::story::joined;
+use crate::story::{joined, number};
 use record::{ComponentUse, Unit};
 use stats::Ordered;
 
@@ -37,12 +36,11 @@ pub(super) fn text(components: &[ComponentUse]) -> String {
         let share = number::percent(next.busy_share);
         list.push_str(&format!("; {} others at most {share}", rest.len()));
     }
-    match binding(components) {
-        Some(binding) => format!("{} is the bottleneck. Busy: {list}", binding.name),
-        None => {
-            format!("no bottleneck: each request waits for one part after another. Busy: {list}")
-        }
-    }
+    let verdict = match binding(components) {
+        Some(binding) => &format!("{} is the bottleneck", binding.name),
+        None => "no bottleneck: each request waits for one part after another",
+    };
+    format!("{verdict}. Busy: {list}")
 }
 
 fn binding(components: &[ComponentUse]) -> Option<&ComponentUse> {
@@ -58,22 +56,19 @@ fn phases(component: &ComponentUse, least: f64) -> String {
 pub(super) fn chart(components: &[ComponentUse]) -> Option<Chart> {
     let busiest = components.iter().max_by(|a, b| a.busy_share.total_cmp(&b.busy_share))?;
     let shown = binding(components).unwrap_or(busiest);
-    let verdict = if binding(components).is_some() {
-        "it is the bottleneck"
-    } else {
-        "there is no single bottleneck"
+    let verdict = match binding(components) {
+        Some(_) => "it is the bottleneck",
+        None => "there is no single bottleneck",
     };
     let points = components.iter().enumerate().map(|(row, component)| {
         Point::bare(component.busy_share, row as f64).remark(phases(component, 0.0))
     });
     let busy = number::percent(shown.busy_share);
-    Some(Chart {
-        title: "How busy the parts of the path were".to_owned(),
-        finding: format!("{} was busy {busy} of the time: {verdict}.", shown.name),
-        errors: "Counted by the simulator, without error.".to_owned(),
-        x: Axis::from_zero("share of time in use", Some(Unit::Share), [1.0]),
-        y: Axis::named(components.iter().map(|component| component.name.clone()).collect()),
-        series: vec![Series::new("", Form::Bars, points.collect())],
-        rules: vec![Rule::upright(0.5, "half of the time")],
-    })
+    let finding = format!("{} was busy {busy} of the time: {verdict}.", shown.name);
+    let x = Axis::from_zero("share of time in use", Some(Unit::Share), [1.0]);
+    let y = Axis::named(components.iter().map(|component| component.name.clone()).collect());
+    let series = vec![Series::new("", Form::Bars, points.collect())];
+    let chart = Chart::new("How busy the parts of the path were", finding, (x, y), series);
+    let half = Rule::upright(0.5, "half of the time");
+    Some(chart.errors("Counted by the simulator, without error.").rules([half]))
 }

@@ -20,28 +20,24 @@ pub(super) fn per_request_text(cpu: &CpuCost) -> String {
         None => "none completed".to_owned(),
     };
     if let Some(upper) = &cpu.upper {
-        let estimate = &upper.us_per_io;
-        text.push_str(&format!(
-            ", at most {} (the whole machine, with background threads that changed the rate by {})",
-            number::with_interval(estimate, micros),
-            number::change(1.0 + upper.rate_change_rel)
-        ));
+        let most = number::with_interval(&upper.us_per_io, micros);
+        let change = number::change(1.0 + upper.rate_change_rel);
+        let how = "the whole machine, with background threads that changed the rate by";
+        text.push_str(&format!(", at most {most} ({how} {change})"));
     } else if let Some(upper) = cpu.upper_us_per_io {
         let method = cpu.upper_method.as_deref().unwrap_or("method not recorded");
         text.push_str(&format!(", at most {} ({method})", micros(upper)));
     }
     text.extend(cpu.ms_per_mib.map(|cost| format!("; {} per MiB", millis(cost))));
-    text.extend(
-        cpu.clocks_per_byte.map(|it| format!("; {} clock cycles per byte", number::digits(it))),
-    );
+    let clocks = cpu.clocks_per_byte.map(number::digits);
+    text.extend(clocks.map(|clocks| format!("; {clocks} clock cycles per byte")));
     let instructions = cpu.instructions_per_io.value();
     text.extend(instructions.map(|count| format!("; {} instructions", number::count(*count))));
     text
 }
 
 pub(super) fn total_text(cpu: &CpuCost) -> String {
-    let (user, system, workers) =
-        (millis(cpu.user_ms), millis(cpu.system_ms), millis(cpu.workers_ms));
+    let [user, system, workers] = [cpu.user_ms, cpu.system_ms, cpu.workers_ms].map(millis);
     let measured = |split| {
         format!("user {user}, system {system} ({split}), including {workers} in kernel workers")
     };
@@ -84,11 +80,10 @@ pub(super) fn batching_text(batching: &Batching) -> String {
          average, and by at most {max} for one request"
     );
     if let (Some(mean), Some(max)) = (batching.held_mean_ns, batching.held_max_ns) {
-        let [mean, max] = [mean, max as f64].map(number::time);
+        let ([mean, max], many) = ([mean, max as f64].map(number::time), batching.complete_batch);
         text.push_str(&format!(
-            "; {} completions awaited at a time, because that is faster here: the first one is \
-             delayed by {mean} on average, {max} at most",
-            batching.complete_batch
+            "; {many} completions awaited at a time, because that is faster here: the first one is \
+             delayed by {mean} on average, {max} at most"
         ));
     }
     text

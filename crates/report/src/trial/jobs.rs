@@ -1,8 +1,7 @@
 //! Reports concurrent jobs: each one, and all together.
 
-use super::{FLUSHES, rate, workload_text};
-use crate::number;
-use crate::story::{Section, Story};
+use super::{FLUSHES, rate_within, workload_text};
+use crate::story::{Section, Story, number};
 use record::{DirectionResult, Finding, Trial, quantity};
 
 /// One kind of requests of a job.
@@ -18,19 +17,14 @@ pub(super) fn section(story: &mut Story, trial: &Trial, jobs: &[(String, Trial)]
     let section = story.section("Concurrent jobs", "");
     let total = total.iter().map(|total| ("together", total));
     let all = jobs.iter().map(|(name, job)| (name.as_str(), job)).chain(total);
-    let rows: Vec<Row<'_>> = all
-        .flat_map(|(job, trial)| {
-            trial.kinds().map(move |(_, kind, result)| Row { job, kind, result })
-        })
-        .collect();
+    let rows = all.flat_map(|(job, trial)| {
+        trial.kinds().map(move |(_, kind, result)| Row { job, kind, result })
+    });
     section.table(rows, |t| {
         t.left("job", |row| row.job);
         t.left("", |row| row.kind);
-        t.left(quantity("iops").title, |row| {
-            let rate =
-                number::with_half_width(rate(row.kind, row.result), row.result.iops_ci95_rel);
-            rate.replace(" IOPS", "")
-        });
+        let rate = |row: &Row<'_>| rate_within(row.kind, row.result).replace(" IOPS", "");
+        t.left(quantity("iops").title, rate);
         t.left(quantity("bytes_per_s").title, |row| match row.kind {
             FLUSHES => String::new(),
             _ => number::rate(row.result.bytes_per_s),
@@ -42,20 +36,15 @@ pub(super) fn section(story: &mut Story, trial: &Trial, jobs: &[(String, Trial)]
     for ((name, job), beside) in jobs.iter().skip(1).zip(&trial.workload.beside) {
         row(section, name, job, beside.delay_ns.0, beside.targets > 0);
     }
-    if let Some(reason) = trial.total.as_ref().and_then(|total| total.reason()) {
-        section.row("together", format!("not measured: {reason}"));
-    }
+    let reason = trial.total.as_ref().and_then(|total| total.reason());
+    section.rows("together", reason.map(|reason| format!("not measured: {reason}")));
 }
 
 /// The load of a job other than the first.
 fn row(section: &mut Section, name: &str, job: &Trial, delay_ns: u64, elsewhere: bool) {
     let mut text = workload_text(&job.workload);
-    if elsewhere {
-        text.push_str(&format!(", on {}", crate::target::summaries(&job.targets)));
-    }
-    if delay_ns > 0 {
-        text.push_str(&format!(", {} later", number::time(delay_ns as f64)));
-    }
+    text.extend(elsewhere.then(|| format!(", on {}", crate::target::summaries(&job.targets))));
+    text.extend((delay_ns > 0).then(|| format!(", {} later", number::time(delay_ns as f64))));
     section.row(name, text);
 }
 

@@ -1,9 +1,8 @@
 //! Reports the load: arrivals of an open loop, depth, the measured part, why it ended, and its
 //! course if the user requested intervals.
 
-use crate::number;
 use crate::plots::directions;
-use crate::story::{Cell, Columns, Section, Story, joined};
+use crate::story::{Cell, Columns, Section, Story, joined, number};
 use record::{
     Arrival, EndedBy, IntervalDirection, IntervalResult, OpKind, OpenLoop, Trial, format_bytes,
     quantity,
@@ -16,9 +15,8 @@ const INTERVALS: usize = 40;
 pub(super) fn open_loop(section: &mut Section, trial: &Trial) {
     let Some(open) = &trial.result.open_loop else { return };
     section.row(quantity("offered_iops").title, arrivals_text(trial, open));
-    if open.late_max_ns > 0 {
-        section.row(quantity("late_mean_ns").title, lateness_text(open));
-    }
+    let late = (open.late_max_ns > 0).then(|| lateness_text(open));
+    section.rows(quantity("late_mean_ns").title, late);
 }
 
 fn arrivals_text(trial: &Trial, open: &OpenLoop) -> String {
@@ -73,12 +71,9 @@ pub(super) fn concurrency(section: &mut Section, trial: &Trial) {
         let text = format!("{length} excluded: {count} requests at {rate}");
         section.row(quantity("warm_up_ns").title, text);
     }
-    if let Some(why) = result.ended_by {
-        section.row("ended by", ended_text(why));
-    }
-    if let Some(depth) = result.callback_depth {
-        section.row(quantity("callback_depth").title, number::count(f64::from(depth)));
-    }
+    section.rows("ended by", result.ended_by.map(ended_text));
+    let depth = result.callback_depth.map(|depth| number::count(f64::from(depth)));
+    section.rows(quantity("callback_depth").title, depth);
 }
 
 fn ended_text(why: EndedBy) -> &'static str {
@@ -110,11 +105,9 @@ pub(super) fn state(section: &mut Section, trial: &Trial) {
         let last = rounds.iter().skip(rounds.len().saturating_sub(5));
         let last = joined(last, ", ", |rate| number::count(*rate));
         let agree = if preconditioning.steady { "agree" } else { "do NOT agree" };
-        let text = format!(
-            "{} written, then {} rounds; the last rounds {agree}: {last} IOPS",
-            format_bytes(preconditioning.filled_bytes.0),
-            rounds.len()
-        );
+        let (filled, rounds) = (format_bytes(preconditioning.filled_bytes.0), rounds.len());
+        let last = format!("the last rounds {agree}: {last} IOPS");
+        let text = format!("{filled} written, then {rounds} rounds; {last}");
         section.row(quantity("precondition_filled_bytes").title, text);
     }
     if let Some(verify) = &trial.result.verify {
@@ -160,14 +153,11 @@ pub(super) fn intervals(story: &mut Story, trial: &Trial) {
         });
         directions(trial).for_each(|(op, _)| direction_columns(t, op, both));
         t.group("");
-        t.titled("concurrency", |row| {
-            Cell::or_empty(*row, |interval| number::digits(interval.concurrency))
-        })
-        .gap(3);
+        let depth = |interval: &IntervalResult| number::digits(interval.concurrency);
+        t.titled("concurrency", |row| Cell::or_empty(*row, depth)).gap(3);
     });
-    if left_out > 0 {
-        section.note(format!("… {left_out} more: --json or --csv FILE contains all of them."));
-    }
+    let more = format!("… {left_out} more: --json or --csv FILE contains all of them.");
+    section.notes((left_out > 0).then_some(more));
 }
 
 type ValueOf = fn(&IntervalDirection) -> Option<f64>;

@@ -14,9 +14,8 @@ mod jobs;
 mod load;
 
 use crate::number::{self, counted};
-use crate::page::Tone;
 use crate::plots::{distribution, latency_over_time, rate_over_time};
-use crate::story::{Fact, Section, Story, joined, sentence, told};
+use crate::story::{Fact, Section, Story, Tone, joined, sentence, told};
 use crate::target;
 use record::{
     BUCKETS, DirectionResult, HistogramSnapshot, TimeSummary, Trial, bucket_high, bucket_low,
@@ -34,7 +33,6 @@ const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '�
 const SPARK_COLUMNS: usize = 44;
 
 /// The story of a trial.
-#[must_use]
 pub fn trial(trial: &Trial) -> Story {
     let names = target::summaries(&trial.targets);
     let target = if names.is_empty() { "no target" } else { &names };
@@ -46,9 +44,6 @@ pub fn trial(trial: &Trial) -> Story {
     let together = trial.together();
     // The combined result if it is known, otherwise that of the first job.
     let shown = together.as_ref().unwrap_or(trial);
-    if jobs.len() < 2 || together.is_some() {
-        story.measured_line(&line(shown));
-    }
     story.headline = match (&together, jobs.as_slice()) {
         (None, several @ [_, _, ..]) => {
             let said = |(name, job): &(String, Trial)| format!("{name}: {}", headline(job));
@@ -57,6 +52,7 @@ pub fn trial(trial: &Trial) -> Story {
         _ => headline(shown),
     };
     if jobs.len() < 2 || together.is_some() {
+        story.measured_line(&line(shown));
         facts(&mut story, shown);
     }
     clients::section(&mut story, trial);
@@ -69,26 +65,23 @@ pub fn trial(trial: &Trial) -> Story {
     load::open_loop(section, trial);
     load::concurrency(section, shown);
     load::state(section, trial);
-    if !trial.result.components.is_empty() {
-        section.row("components", components::text(&trial.result.components));
-    }
+    let components = Some(&trial.result.components).filter(|all| !all.is_empty());
+    section.rows("components", components.map(|all| components::text(all)));
     processors_and_device(story.section("CPUs and device", "").supporting(), trial);
     load::intervals(&mut story, trial);
     let several = jobs.len() > 1;
-    let named: Vec<(String, &HistogramSnapshot)> = jobs
-        .iter()
-        .flat_map(|(job, trial)| {
-            trial.kinds().map(move |(_, kind, result)| {
-                let name = if several { format!("{job} {kind}") } else { kind.to_owned() };
-                (name, &result.histogram)
-            })
-        })
-        .collect();
+    let mut named: Vec<(String, &HistogramSnapshot)> = Vec::new();
+    for (job, trial) in &jobs {
+        named.extend(
+            trial
+                .kinds()
+                .map(|(_, kind, result)| (kind_name(several, job, kind), &result.histogram)),
+        );
+    }
     story.charts.extend(distribution(&named));
-    let lines: Vec<(String, &Trial)> = jobs
-        .iter()
-        .map(|(job, trial)| (if several { job.clone() } else { String::new() }, trial))
-        .collect();
+    let job_name = |job: &String| if several { job.clone() } else { String::new() };
+    let lines: Vec<(String, &Trial)> =
+        jobs.iter().map(|(job, trial)| (job_name(job), trial)).collect();
     story.charts.extend(rate_over_time(&lines));
     story.charts.extend(latency_over_time(&lines));
     story.charts.extend(components::chart(&trial.result.components));
@@ -98,6 +91,11 @@ pub fn trial(trial: &Trial) -> Story {
     story
 }
 
+/// The name of a kind of requests, with its job if there are several.
+fn kind_name(several: bool, job: &str, kind: &str) -> String {
+    if several { format!("{job} {kind}") } else { kind.to_owned() }
+}
+
 /// Each job with its name, as a separate trial.
 pub(crate) fn jobs_of(trial: &Trial) -> Vec<(String, Trial)> {
     let named = trial.workload.all().zip(0..);
@@ -105,22 +103,24 @@ pub(crate) fn jobs_of(trial: &Trial) -> Vec<(String, Trial)> {
 }
 
 fn headline(trial: &Trial) -> String {
-    let said = trial.kinds().map(|(_, name, kind)| {
-        let rate = rate(name, kind);
-        let latency = kind.latency_ns.as_ref();
-        let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
-        format!("{name} {rate}{}", latency.unwrap_or_default())
-    });
+    let said = trial.kinds().map(|(_, name, kind)| answer(name, kind, rate(name, kind)));
     sentence(said, "Nothing was measured.")
 }
 
 /// `reads 202 IOPS ±4 % at 19.8 ms`, for each kind.
 fn line(trial: &Trial) -> String {
-    joined(trial.kinds(), "; ", |(_, name, kind)| {
-        let rate = number::with_half_width(rate(name, kind), kind.iops_ci95_rel);
-        let latency = kind.latency_ns.as_ref().map(|times| number::time(times.mean));
-        format!("{name} {rate}{}", latency.map(|mean| format!(" at {mean}")).unwrap_or_default())
-    })
+    joined(trial.kinds(), "; ", |(_, name, kind)| answer(name, kind, rate_within(name, kind)))
+}
+
+fn answer(name: &str, kind: &DirectionResult, rate: String) -> String {
+    let latency = kind.latency_ns.as_ref();
+    let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
+    format!("{name} {rate}{}", latency.unwrap_or_default())
+}
+
+/// The rate with its interval.
+fn rate_within(name: &str, kind: &DirectionResult) -> String {
+    number::with_half_width(rate(name, kind), kind.iops_ci95_rel)
 }
 
 /// The rate: flushes are not counted as IOPS.
@@ -133,8 +133,7 @@ fn rate(name: &str, kind: &DirectionResult) -> String {
 
 fn facts(story: &mut Story, trial: &Trial) {
     for (one, of, kind) in trial.kinds() {
-        let rate = number::with_half_width(rate(of, kind), kind.iops_ci95_rel);
-        story.fact_of(of, quantity("iops").title, rate);
+        story.fact_of(of, quantity("iops").title, rate_within(of, kind));
         if of != FLUSHES {
             let throughput = number::both_rates(kind.bytes_per_s);
             story.fact_of(of, quantity("bytes_per_s").title, throughput);
@@ -183,10 +182,7 @@ const TIMES: [(&str, TimeOf); 7] = [
 ];
 
 fn latencies(story: &mut Story, jobs: &[(String, Trial)]) {
-    let name = |job: &str, kind: &str| match jobs.len() {
-        1 => kind.to_owned(),
-        _ => format!("{job} {kind}"),
-    };
+    let name = |job: &str, kind: &str| kind_name(jobs.len() > 1, job, kind);
     let mut rows: Vec<(String, &TimeSummary)> = Vec::new();
     for (job, trial) in jobs {
         for (_, kind, direction) in trial.kinds() {

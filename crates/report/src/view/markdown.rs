@@ -90,9 +90,8 @@ fn list(text: &mut String, title: &str, items: impl Iterator<Item = String>) {
 
 fn found(text: &mut String, story: &Story) {
     let findings = story.sorted_findings().into_iter().map(|finding| {
-        let remedy = finding.remedy.trim();
-        let remedy =
-            if remedy.is_empty() { String::new() } else { format!(" → {}", plain(remedy)) };
+        let remedy = Some(finding.remedy.trim()).filter(|remedy| !remedy.is_empty());
+        let remedy = remedy.map_or_else(String::new, |remedy| format!(" → {}", plain(remedy)));
         let (label, claim) = (severity(finding.severity).0, plain(&finding::supported(finding)));
         format!("{label}: {claim}{remedy} {}", code(&finding.code.name()))
     });
@@ -112,11 +111,10 @@ fn to_do(text: &mut String, story: &Story) {
 }
 
 fn section(text: &mut String, section: &Section) {
-    if !section.title.is_empty() {
-        let _ = writeln!(text, "### {}\n", plain(&section.title));
-    }
-    if !section.remark.is_empty() {
-        let _ = writeln!(text, "{}\n", plain(&section.remark));
+    for (mark, words) in [("### ", &section.title), ("", &section.remark)] {
+        if !words.is_empty() {
+            let _ = writeln!(text, "{mark}{}\n", plain(words));
+        }
     }
     blocks(text, &section.blocks);
 }

@@ -98,25 +98,23 @@ fn line(table: &Table, cells: &[Cell], widths: &[Option<usize>]) -> Vec<Span> {
         let Some(width) = *width else { continue };
         let pad = |used: usize| Span::plain(" ".repeat(width.saturating_sub(used)));
         spans.push(Span::plain(" ".repeat(column.gap)));
-        let text = match column.flexible {
+        let cut = match column.flexible {
             None => cell.text.clone(),
             Some(Cut::End) => shortened(&crate::escape(&cell.text), width),
             Some(Cut::Middle) => shortened_name(&crate::escape(&cell.text), width),
         };
-        let text = Span::new(text, cell.tone);
+        let text = Span::new(cut, cell.tone);
+        let used = text.width();
         match (cell.bar, column.side) {
             (Some(share), _) => {
                 let marks = table.rows.iter().filter_map(|row| row.get(index));
                 let longest = marks.map(|cell| Span::plain(&cell.text).width()).max().unwrap_or(0);
                 let drawn = Span::plain(bar(share, width.saturating_sub(longest)));
-                let used = drawn.width() + text.width();
+                let used = drawn.width() + used;
                 spans.extend([drawn, text, pad(used)]);
             }
-            (None, Side::Right) => spans.extend([pad(text.width()), text]),
-            (None, _) => {
-                let used = text.width();
-                spans.extend([text, pad(used)]);
-            }
+            (None, Side::Right) => spans.extend([pad(used), text]),
+            (None, _) => spans.extend([text, pad(used)]),
         }
     }
     spans

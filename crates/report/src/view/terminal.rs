@@ -98,12 +98,11 @@ fn answered(story: &Story) -> bool {
 fn line(story: &Story) -> String {
     let told = story.badges.iter().filter(|badge| !badge.fold || badge.cause().is_some());
     let told: Vec<&Badge> = told.collect();
+    let first = story.facts.first().map(|fact| format!("{} {}", fact.name, fact.value));
     let answer = match told.as_slice() {
         [] if !story.line.is_empty() => story.line.clone(),
         [] if !story.headline.is_empty() => story.headline.clone(),
-        [] => {
-            joined(story.facts.iter().take(1), "", |fact| format!("{} {}", fact.name, fact.value))
-        }
+        [] => first.unwrap_or_default(),
         [one] => {
             let cause = one.cause().map(|cause| format!(" Cause: {cause}"));
             let words = prefix(&one.subject) + &one.words;
@@ -128,25 +127,17 @@ fn line(story: &Story) -> String {
 
 /// The names of the parts that the short page leaves out.
 fn left_out(page: &mut Page, story: &Story, style: &Style) {
-    let notes = story.counted(Severity::Info, "note");
-    let remedies = story.counted(Severity::Warning, "").map(|_| "remedies".to_owned());
+    let mut more: Vec<String> = story.counted(Severity::Info, "note").into_iter().collect();
+    let mut add = |applies: bool, name: &str| more.extend(applies.then(|| name.to_owned()));
+    add(story.counted(Severity::Warning, "").is_some(), "remedies");
     let details = story.actions.iter().any(|action| !action.details.is_empty());
-    let what_to_do =
-        (details || (answered(story) && !story.actions.is_empty())).then(|| "reasons".to_owned());
-    let sections = story.sections.iter().filter(|section| !is_essential(section));
-    let texts = story.texts.iter().map(|(name, _)| name);
-    let conditions = (!story.conditions.is_empty()).then(|| "Conditions".to_owned());
-    let repeat =
-        (!story.commands_answer && !story.commands.is_empty()).then(|| "To repeat it".to_owned());
-    let names = sections.map(|section| &section.title).chain(texts);
-    let named_parts = names.map(|name| shortened(name, NAMED_MAX));
-    let more: Vec<String> = [notes, remedies, what_to_do]
-        .into_iter()
-        .flatten()
-        .chain(named_parts)
-        .chain(conditions)
-        .chain(repeat)
-        .collect();
+    add(details || (answered(story) && !story.actions.is_empty()), "reasons");
+    for section in story.sections.iter().filter(|section| !is_essential(section)) {
+        add(true, &shortened(&section.title, NAMED_MAX));
+    }
+    story.texts.iter().for_each(|(name, _)| add(true, &shortened(name, NAMED_MAX)));
+    add(!story.conditions.is_empty(), "Conditions");
+    add(!story.commands_answer && !story.commands.is_empty(), "To repeat it");
     if more.is_empty() {
         return;
     }
@@ -195,10 +186,9 @@ fn verdict(page: &mut Page, badge: &Badge, short: bool) {
             page.hanging(vec![Span::plain("     → ")], &text, Tone::Faint);
         }
     }
-    let rest = badge.alternatives.iter().skip(told).map(|other| other.what.as_str());
-    let rest: Vec<&str> = rest.collect();
+    let rest = joined(badge.alternatives.iter().skip(told), ", ", |other| other.what.clone());
     if !rest.is_empty() {
-        let text = format!("less likely: {} (--verbose shows why)", rest.join(", "));
+        let text = format!("less likely: {rest} (--verbose shows why)");
         page.paragraph(2, &text, Tone::Faint);
     }
 }

@@ -6,10 +6,9 @@
 //! therefore reduced to the counters' part, and the load is placed by the depth that the counters show.
 
 use super::WatchRow;
-use crate::number;
 use crate::page::{Page, Span, Tone};
 use crate::profile::cell_of;
-use crate::story::{Cell, Table};
+use crate::story::{Cell, Table, number};
 use crate::view::table;
 use record::{DepthCurve, OpKind, Pattern, Profile, format_bytes};
 
@@ -50,21 +49,19 @@ pub(super) fn print(pane: &mut Page, row: &WatchRow, profile: &Profile) {
     let toned = |line: &Line, text: String| {
         Cell::toned(text, if line.now { Tone::Strong } else { Tone::Plain })
     };
-    table::print(
-        &Table::of(lines, |t| {
-            t.left("", |line: &Line| if line.now { "→" } else { " " }).gap(0);
-            t.right("QD", |line| toned(line, line.depth.clone())).gap(3);
-            t.right("IOPS", |line| toned(line, number::count(line.rate))).gap(3);
-            t.right("latency", |line| toned(line, number::time(line.latency_ns))).gap(3);
-            t.bar(|line| Cell::bar(line.rate / most, if line.now { " now" } else { "" }));
-        }),
-        pane,
-    );
+    let table = Table::of(lines, |t| {
+        t.left("", |line: &Line| if line.now { "→" } else { " " }).gap(0);
+        t.right("QD", |line| toned(line, line.depth.clone())).gap(3);
+        t.right("IOPS", |line| toned(line, number::count(line.rate))).gap(3);
+        t.right("latency", |line| toned(line, number::time(line.latency_ns))).gap(3);
+        t.bar(|line| Cell::bar(line.rate / most, if line.now { " now" } else { "" }));
+    });
+    table::print(&table, pane);
 }
 
 /// The counters' share of a point's latency; 1 if the counters reported nothing.
 fn share_of(profile: &Profile, curve: &DepthCurve, depth: u32) -> f64 {
-    let cell = cell_of(profile, curve.op, Pattern::Random, depth, curve.bs_bytes);
+    let cell = cell_of(profile, (curve.op, Pattern::Random, depth), curve.bs_bytes);
     cell.and_then(|cell| cell.device_share.value().copied()).unwrap_or(1.0)
 }
 
@@ -90,11 +87,10 @@ fn caption(row: &WatchRow, curve: &DepthCurve, load: bool) -> Vec<Span> {
     let same = 1.0 / SAME_SIZE..=SAME_SIZE;
     let bytes = row.figure(|interval| interval.all.request_bytes);
     let other = bytes.filter(|bytes| !same.contains(&(bytes / curve.bs_bytes as f64)));
-    let remark = match (other, load) {
-        (Some(bytes), _) => format!(
-            "; this load's requests are {}: not comparable with the curve",
-            number::size(bytes)
-        ),
+    let remark = match (other.map(number::size), load) {
+        (Some(size), _) => {
+            format!("; this load's requests are {size}: not comparable with the curve")
+        }
         (None, true) => String::new(),
         (None, false) => "; no load now".to_owned(),
     };

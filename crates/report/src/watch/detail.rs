@@ -51,13 +51,13 @@ pub(super) fn pane(area: Rect, data: &WatchData, view: &WatchView, row: &WatchRo
         curve::print(pane, row, profile);
     }
     if whole {
-        if row.interval.as_ref().is_some_and(|interval| interval.processes.is_none()) {
+        let interval = row.interval.as_ref();
+        if interval.is_some_and(|interval| interval.processes.is_none()) {
             let text =
                 "processes are not counted here: this requires root and a Linux kernel with BPF";
             pane.hanging(vec![label("process")], text, Tone::Faint);
         }
-        if let Some(traced) = row.interval.as_ref().and_then(|interval| interval.traced.as_deref())
-        {
+        if let Some(traced) = interval.and_then(|interval| interval.traced.as_deref()) {
             pane.blank();
             tracer(pane, traced);
         }
@@ -126,11 +126,9 @@ fn advice(pane: &mut Page, row: &WatchRow) {
     if let Some(unused) = &row.unused_profile {
         pane.paragraph(2, unused, Tone::Faint);
     } else if row.profile.is_none() {
-        let text = format!(
-            "No profile of {} is saved. A profile adds the expected latency and makes the verdict \
-             more certain: {}",
-            row.device.name, row.profile_command
-        );
+        let (name, command) = (&row.device.name, &row.profile_command);
+        let gain = "adds the expected latency and makes the verdict more certain";
+        let text = format!("No profile of {name} is saved. A profile {gain}: {command}");
         pane.paragraph(2, &text, Tone::Faint);
     }
 }
@@ -211,25 +209,21 @@ fn operations(pane: &mut Page, view: &WatchView, interval: &Interval) {
     let show = |figure: Option<Figure>, format: &dyn Fn(f64) -> String| {
         Cell::or_none(figure, |figure| format(figure.value))
     };
+    let resolution = |figure: Figure| match figure.resolution {
+        step if step > 0.0 => number::time(step),
+        _ => "exactly".to_owned(),
+    };
     let all = [("reads", interval.read), ("writes", interval.write), ("both", interval.all)];
-    table::print(
-        &Table::of(all, |t| {
-            t.left("", |(name, _)| *name);
-            t.right("IOPS", |(_, op)| show(op.per_s, &number::count)).gap(3);
-            t.right("bytes/s", |(_, op)| show(op.bytes_per_s, &rate)).gap(3);
-            t.right("size", |(_, op)| show(op.request_bytes, &number::size)).gap(3);
-            t.right("merged/s", |(_, op)| show(op.merged_per_s, &number::count)).gap(3);
-            t.right("latency", |(_, op)| Cell::or_none(op.latency_ns, number::latency)).gap(3);
-            t.right("resolution", |(_, op)| {
-                Cell::or_none(op.latency_ns, |figure| match figure.resolution {
-                    step if step > 0.0 => number::time(step),
-                    _ => "exactly".to_owned(),
-                })
-            })
-            .gap(3);
-        }),
-        pane,
-    );
+    let table = Table::of(all, |t| {
+        t.left("", |(name, _)| *name);
+        t.right("IOPS", |(_, op)| show(op.per_s, &number::count)).gap(3);
+        t.right("bytes/s", |(_, op)| show(op.bytes_per_s, &rate)).gap(3);
+        t.right("size", |(_, op)| show(op.request_bytes, &number::size)).gap(3);
+        t.right("merged/s", |(_, op)| show(op.merged_per_s, &number::count)).gap(3);
+        t.right("latency", |(_, op)| Cell::or_none(op.latency_ns, number::latency)).gap(3);
+        t.right("resolution", |(_, op)| Cell::or_none(op.latency_ns, resolution)).gap(3);
+    });
+    table::print(&table, pane);
     let depth = interval.concurrency.map(|it| format!("queue depth {}", number::digits(it.value)));
     let now = interval.in_flight.map(|it| format!("{} in flight now", number::count(it.value)));
     let busy = interval.busy_share.map(|it| format!("busy {}", number::percent(it.value)));

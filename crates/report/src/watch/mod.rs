@@ -202,20 +202,9 @@ const KEYS: [(&str, &str); 10] = [
 ];
 
 /// The keys in the footer, the most important first: 80 columns show all, a narrow screen the first few.
-const FOOTER: [&str; 11] = [
-    "q:quit",
-    "h:help",
-    "Enter:open",
-    "s:sort",
-    "/:find",
-    "p:pause",
-    "r:rec",
-    "a:all",
-    "u:unit",
-    "+-:sec",
-    "m:mouse",
-];
-/// Explains the mark of a busy figure in the footer while one is shown, after the help key.
+const FOOTER: [&str; 2] =
+    ["q:quit h:help", "Enter:open s:sort /:find p:pause r:rec a:all u:unit +-:sec m:mouse"];
+/// Explains the mark of a busy figure in the footer while one is shown, between the two.
 const BUSY_MARK: &str = "busy ?:unreliable";
 /// The table shrinks to this many rows in favour of the selected device's details.
 const TABLE_ROWS_MIN: usize = 3;
@@ -366,16 +355,12 @@ fn head(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     let columns = usize::from(area.width);
     let mut pane = Page::of_screen(columns);
     let mut title = vec![Span::new("halfpower watch", Tone::Strong)];
-    if view.paused {
-        title.extend([Span::plain("  "), Span::new("PAUSED (p)", Tone::Warn)]);
-    }
-    if let Some(recording) = &view.recording {
-        let text = format!("RECORDING {recording} (r)");
-        title.extend([Span::plain("  "), Span::new(text, Tone::Bad)]);
-    }
-    if !view.filter.is_empty() {
-        let text = format!("ONLY /{} (Esc)", view.filter);
-        title.extend([Span::plain("  "), Span::new(text, Tone::Warn)]);
+    let paused = view.paused.then(|| ("PAUSED (p)".to_owned(), Tone::Warn));
+    let recording = view.recording.as_ref().map(|it| (format!("RECORDING {it} (r)"), Tone::Bad));
+    let filter = Some(&view.filter).filter(|filter| !filter.is_empty());
+    let filter = filter.map(|filter| (format!("ONLY /{filter} (Esc)"), Tone::Warn));
+    for (text, tone) in paused.into_iter().chain(recording).chain(filter) {
+        title.extend([Span::plain("  "), Span::new(text, tone)]);
     }
     let host = if data.host.is_empty() { String::new() } else { format!("  {}", data.host) };
     for text in [host, format!("  {}", data.time), format!("  every {}", data.interval)] {
@@ -409,26 +394,24 @@ fn help(area: Rect) -> Page {
 /// The last line: the filter being typed, a response to the last key, or the keys.
 fn keys(area: Rect, data: &WatchData, view: &WatchView) -> Page {
     let mut line = Page::of_screen(area.width.into());
-    let typed;
     let (text, tone) = if view.typing {
-        typed = format!("/{}_  Enter: keep the filter; Esc: all devices", view.filter);
-        (typed.as_str(), Tone::Strong)
+        let typed = format!("/{}_  Enter: keep the filter; Esc: all devices", view.filter);
+        (typed, Tone::Strong)
     } else if let Some(remark) = &view.remark {
-        (remark.as_str(), Tone::Strong)
+        (remark.clone(), Tone::Strong)
     } else {
         let doubted = data.rows.iter().any(|row| row.device.busy_doubt.is_some());
         let mark = (doubted && !view.detail && !view.help).then_some(BUSY_MARK);
         let mut fitting = String::new();
-        for key in FOOTER[..2].iter().copied().chain(mark).chain(FOOTER[2..].iter().copied()) {
+        let [first, rest] = FOOTER.map(|keys| keys.split(' '));
+        for key in first.chain(mark).chain(rest) {
             let gap = if fitting.is_empty() { "" } else { " " };
             if fitting.len() + gap.len() + key.len() > usize::from(area.width) {
                 break;
             }
-            fitting.push_str(gap);
-            fitting.push_str(key);
+            fitting.extend([gap, key]);
         }
-        typed = fitting;
-        (typed.as_str(), Tone::Faint)
+        (fitting, Tone::Faint)
     };
     line.line(vec![Span::new(text, tone)]);
     line

@@ -41,7 +41,7 @@ pub enum SortBy {
 /// A sort key, its name in flags and on the screen, and its value for a row.
 type Sort = (SortBy, &'static str, fn(&WatchRow) -> Option<f64>);
 
-/// All sort keys, in the order in which a key press steps through them.
+/// All sort keys, in the order of their variants.
 const SORTS: [Sort; 11] = [
     (SortBy::Concurrency, "queue-depth", |row| row.figure(|interval| interval.concurrency)),
     (SortBy::Rate, "iops", |row| row.figure(|interval| interval.all.per_s)),
@@ -58,19 +58,15 @@ const SORTS: [Sort; 11] = [
 
 impl SortBy {
     /// All sort keys, in the order in which a key press steps through them.
-    pub const ALL: [Self; 11] = [
-        Self::Concurrency,
-        Self::Rate,
-        Self::Reads,
-        Self::Writes,
-        Self::Throughput,
-        Self::Latency,
-        Self::LatencyRatio,
-        Self::Busy,
-        Self::Saturation,
-        Self::Verdict,
-        Self::Name,
-    ];
+    pub const ALL: [Self; SORTS.len()] = {
+        let mut all = [Self::Name; SORTS.len()];
+        let mut at = 0;
+        while at < all.len() {
+            all[at] = SORTS[at].0;
+            at += 1;
+        }
+        all
+    };
 
     /// The next sort key.
     #[must_use]

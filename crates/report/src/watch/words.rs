@@ -116,13 +116,10 @@ pub(super) fn verdict(row: &WatchRow, width: usize) -> (String, Tone) {
 
 /// The group with most requests, and its share.
 pub(super) fn process(row: &WatchRow, width: usize) -> String {
-    let (first, share) = match users(row).as_slice() {
-        [] => return number::NONE.to_owned(),
-        all @ [first, ..] => {
-            let whole: f64 = all.iter().map(IoGroup::requests_per_s).sum();
-            (first.clone(), first.requests_per_s() / whole.max(1e-9))
-        }
-    };
+    let all = users(row);
+    let Some(first) = all.first() else { return number::NONE.to_owned() };
+    let whole: f64 = all.iter().map(IoGroup::requests_per_s).sum();
+    let share = first.requests_per_s() / whole.max(1e-9);
     let share = format!(" {}", number::percent(round(share)));
     let room = width.saturating_sub(share.chars().count());
     crate::page::shortened(&crate::escape(&first.program), room) + &share
