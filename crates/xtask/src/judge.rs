@@ -3,21 +3,19 @@
 
 use diagnose::causes;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Episode, Verdict};
+use serde::Deserialize;
 
 /// Stands for no advice.
-pub(crate) const SILENCE: &str = "silence";
-/// The verdicts on a device that is not to blame.
-pub(crate) const FINE: &[&str] = &["healthy", "not_the_disk"];
-/// Verdicts on a device in trouble, and all verdicts but "not enough evidence".
-pub(crate) const SLOW: &[&str] = &["slow", "slow_and_overloaded"];
-pub(crate) const OVERLOADED: &[&str] = &["overloaded", "slow_and_overloaded"];
-pub(crate) const CAPPED: &[&str] = &["capped"];
-pub(crate) const HARMED: &[&str] = &["slow", "slow_and_overloaded", "overloaded", "capped"];
-pub(crate) const ANY: &[&str] =
-    &["healthy", "not_the_disk", "slow", "slow_and_overloaded", "overloaded", "capped"];
-/// Advice: none, and a higher limit.
-pub(crate) const SILENT: &[&str] = &[SILENCE];
-pub(crate) const RAISE: &[&str] = &["raise_cap"];
+const SILENCE: &str = "silence";
+/// Words that stand for several verdicts: on a device that is not to blame, on one in trouble, and all but
+/// "not enough evidence".
+const GROUPS: [(&str, &[&str]); 5] = [
+    ("FINE", &["healthy", "not_the_disk"]),
+    ("SLOW", &["slow", "slow_and_overloaded"]),
+    ("OVERLOADED", &["overloaded", "slow_and_overloaded"]),
+    ("HARMED", &["slow", "slow_and_overloaded", "overloaded", "capped"]),
+    ("ANY", &["healthy", "not_the_disk", "slow", "slow_and_overloaded", "overloaded", "capped"]),
+];
 /// Minimum shares of right verdicts and of right first advice: with a profile, and without one.
 const RIGHT: [f64; 2] = [0.95, 0.85];
 const ADVISED: [f64; 2] = [0.9, 0.8];
@@ -26,22 +24,70 @@ const ADVISED: [f64; 2] = [0.9, 0.8];
 const GAVE_UP: f64 = 0.1;
 const ALARMS: f64 = 0.02;
 
+/// Words separated by blanks. One in capitals stands for several.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(from = "String")]
+pub(crate) struct Words(Vec<String>);
+
+impl From<String> for Words {
+    fn from(text: String) -> Self {
+        let group = |word| GROUPS.iter().find(|(name, _)| *name == word).map(|(_, all)| *all);
+        let all = text.split_whitespace();
+        let all = all.flat_map(|word| group(word).map_or_else(|| vec![word], <[_]>::to_vec));
+        Self(all.map(str::to_owned).collect())
+    }
+}
+
+impl Words {
+    fn has(&self, word: &str) -> bool {
+        self.0.iter().any(|one| one == word)
+    }
+}
+
 /// What a diagnosis must find about a device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Expect {
     /// Any of these verdicts is right.
-    pub(crate) verdicts: &'static [&'static str],
+    verdicts: Words,
     /// These verdicts are also right if a right one is among the alternatives, because the staged case allows
     /// both.
-    pub(crate) undecided: &'static [&'static str],
+    undecided: Words,
     /// Any of these causes. If empty, no cause is required, and a healthy device must have no system fact as
     /// a cause.
-    pub(crate) causes: &'static [&'static str],
+    causes: Words,
     /// Causes that must not be named: the fact is there but does no harm.
-    pub(crate) harmless: &'static [&'static str],
+    harmless: Words,
     /// The first advice must be one of these, or [`SILENCE`] for no advice. If empty, the advice is not
     /// judged.
-    pub(crate) advice: &'static [&'static str],
+    advice: Words,
+}
+
+impl Expect {
+    fn is_fine(&self) -> bool {
+        self.verdicts.0 == GROUPS[0].1
+    }
+
+    fn has_cause(&self) -> bool {
+        !self.causes.0.is_empty()
+    }
+
+    fn advises(&self) -> bool {
+        !self.advice.0.is_empty()
+    }
+
+    /// The answer if nothing was found, and why not: it is wrong, and names nothing.
+    pub(crate) fn missing(&self, told: String) -> Answer {
+        Answer {
+            told,
+            right: false,
+            named: false,
+            advised: self.advises().then_some(false),
+            gave_up: true,
+            alarm: None,
+            naming: self.has_cause().then_some(Naming::Missed),
+        }
+    }
 }
 
 /// For each cause, the doubts of alternatives that name it.
@@ -130,17 +176,17 @@ pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<
     let device = device.ok_or_else(|| format!("nothing was seen of {device:?}"))?;
     let shown = device.shown_episode();
     let shown = shown.ok_or_else(|| format!("{} has no episode", device.device))?;
-    let allowed = |name: &String| expect.verdicts.contains(&name.as_str());
+    let allowed = |name: &String| expect.verdicts.has(name);
     let verdict = shown.verdict.name();
     let open: Vec<String> = shown.alternatives.iter().map(|one| one.verdict.name()).collect();
     let causes: Vec<String> = shown.causes.iter().map(record::Cause::name).collect();
-    let caused = causes.iter().any(|code| expect.causes.contains(&code.as_str()));
-    let undecided = expect.undecided.contains(&verdict.as_str()) && open.iter().any(allowed);
-    let right = (allowed(&verdict) || undecided) && (caused || expect.causes.is_empty());
+    let caused = causes.iter().any(|code| expect.causes.has(code));
+    let undecided = expect.undecided.has(&verdict) && open.iter().any(allowed);
+    let right = (allowed(&verdict) || undecided) && (caused || !expect.has_cause());
     let naming = naming(shown, expect);
     let first = first_advice(device, shown);
     let sure = shown.probability;
-    let fine = expect.verdicts == FINE && expect.undecided.is_empty();
+    let fine = expect.is_fine() && expect.undecided.0.is_empty();
     let gave_up = shown.verdict == Verdict::NotEnoughEvidence;
     let alarm = !shown.verdict.is_fine() && !gave_up;
     Ok(Answer {
@@ -155,19 +201,18 @@ pub(crate) fn judge(found: &Diagnosis, device: &str, expect: &Expect) -> Result<
         ),
         right,
         named: right || open.iter().any(allowed),
-        advised: (!expect.advice.is_empty()).then(|| expect.advice.contains(&first.as_str())),
+        advised: expect.advises().then(|| expect.advice.has(&first)),
     })
 }
 
 fn naming(shown: &Episode, expect: &Expect) -> Option<Naming> {
-    let is_one = |cause: &record::Cause| expect.causes.contains(&cause.name().as_str());
-    if !expect.causes.is_empty() {
+    let is_one = |cause: &record::Cause| expect.causes.has(&cause.name());
+    if expect.has_cause() {
         let by_doubt = |doubt: &str| {
-            NAMED_BY.iter().any(|(cause, by)| expect.causes.contains(cause) && by.contains(&doubt))
+            NAMED_BY.iter().any(|(cause, by)| expect.causes.has(cause) && by.contains(&doubt))
         };
         // Whether one of the required causes is a system fact that a check finds.
-        let checks = |cause: &&&str| causes::check(cause).is_some();
-        let fact = expect.causes.iter().find(checks).is_some();
+        let fact = expect.causes.0.iter().any(|cause| causes::check(cause).is_some());
         let mut open = shown.alternatives.iter().map(|one| one.doubt.name());
         return Some(if shown.causes.first().is_some_and(is_one) {
             Naming::First
@@ -179,12 +224,10 @@ fn naming(shown: &Episode, expect: &Expect) -> Option<Naming> {
             Naming::Missed
         });
     }
-    if expect.verdicts != FINE {
+    if !expect.is_fine() {
         return None;
     }
-    let wrong = |cause: &record::Cause| {
-        cause.check.is_some() || expect.harmless.contains(&cause.name().as_str())
-    };
+    let wrong = |cause: &record::Cause| cause.check.is_some() || expect.harmless.has(&cause.name());
     Some(if shown.causes.iter().any(wrong) { Naming::False } else { Naming::Silent })
 }
 

@@ -17,13 +17,12 @@
 mod cases;
 mod load;
 mod medium;
-mod pairs;
 mod stage;
 
 use crate::judge::{Answer, Tally, judge};
 use crate::{arguments::Arguments, place};
 use anyhow::{Context, Result, anyhow};
-use cases::{Case, Draws, cases};
+use cases::{Case, Known};
 pub(crate) use medium::Medium;
 use record::Diagnosis;
 use stage::Stage;
@@ -91,14 +90,12 @@ pub(crate) fn tally(
             known.lone
         );
         for round in 0..rounds {
-            let mut draws = Draws::new(known, first + u64::from(round));
-            let mut drawn = cases(&mut draws);
-            drawn.extend(pairs::pairs(&mut draws));
+            let drawn = known.cases(first + u64::from(round))?;
             let wanted = |case: &&Case| {
                 case.media.contains(medium) && only.is_none_or(|name| case.name.contains(name))
             };
             for case in drawn.iter().filter(wanted) {
-                one(&stage, case, &mut tallies)?;
+                one(&stage, case, known, &mut tallies)?;
             }
         }
     }
@@ -106,28 +103,28 @@ pub(crate) fn tally(
 }
 
 /// Stages a case and judges both diagnoses.
-fn one(stage: &Stage, case: &Case, tallies: &mut [Tally; 2]) -> Result<()> {
+fn one(stage: &Stage, case: &Case, known: Known, tallies: &mut [Tally; 2]) -> Result<()> {
     if !stage.can(case) {
-        testkit::skip(case.name, "no other scheduler can be set here");
+        testkit::skip(&case.name, "no other scheduler can be set here");
         return Ok(());
     }
     let found = stage.diagnosed(case)?;
     let name = stage.device.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if let Some(why) = missed(case, &found[0], &name) {
-        testkit::skip(case.name, &why);
+    if let Some(why) = missed(case, known, &found[0], &name) {
+        testkit::skip(&case.name, &why);
         return Ok(());
     }
     for ((tally, diagnosis), label) in tallies.iter_mut().zip(&found).zip(["profile", "none"]) {
         let answer: Answer =
             judge(diagnosis, &name, &case.expect).map_err(|why| anyhow!("{}: {why}", case.name))?;
         tally.add(&answer);
-        println!("{}", answer.line(case.name, label));
+        println!("{}", answer.line(&case.name, label));
     }
     Ok(())
 }
 
 /// Why the staged case did not occur, if so.
-fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<String> {
+fn missed(case: &Case, known: Known, found: &Diagnosis, name: &str) -> Option<String> {
     let device = found.devices.iter().find(|device| device.device == name)?;
     let time = |one: &record::Episode| one.duration_ns as f64;
     let all: f64 = device.episodes.iter().map(time).sum();
@@ -139,9 +136,10 @@ fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<String> {
         mean(|numbers| numbers.concurrency.unwrap_or(0.0)),
     );
     let present = queue / mean(|numbers| numbers.utilization.unwrap_or(1.0)).max(1e-9);
-    if let Some(asked) = case.asks.filter(|asked| done < REACHED * *asked as f64) {
+    let asked: u64 = case.asks.iter().sum();
+    if done < REACHED * asked as f64 {
         return Some(format!("the load asked for {asked}/s and did {done:.0}"));
     }
-    let fills = case.fills.filter(|fills| present < *fills)?;
+    let fills = case.fills.map(|knees| knees * known.knee).filter(|fills| present < *fills)?;
     Some(format!("{present:.1} requests were at the device, and {fills:.1} fill it"))
 }

@@ -1,6 +1,6 @@
 //! Runs a guest: starts qemu, connects its network with another guest, and collects its answers.
 
-use super::cases::{Case, Disk};
+use super::cases::Case;
 use super::guest::{Guest, WIRE};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -66,10 +66,10 @@ impl Machine {
         for file in [&file("console"), &told] {
             qemu.arg("-serial").arg(format!("file:{}", file.display()));
         }
-        qemu.args(case.machine);
+        qemu.args(&case.machine);
         let (mut images, mut served) = (Vec::new(), Vec::new());
-        for (at, Disk { device, drive }) in case.drives.iter().enumerate() {
-            let image = if let Some(service) = case.served {
+        for (at, (device, drive)) in case.drives.iter().enumerate() {
+            let image = if let Some(service) = &case.served {
                 let disk = ServedDisk::file(DISK_BYTES, SERVERS)?;
                 carry_out(service, &disk);
                 served.push(disk);
