@@ -6,9 +6,10 @@
 //! has its own database, so a later command of the page can refer to a result as `last`. Output of a real
 //! disk belongs in `text` blocks. `cargo xtask tidy --bless` writes the actual output into the page.
 
-use crate::VERBS;
+use crate::CommandLine;
 use crate::tidy::{File, PageLine, Problem, list, prose_and_fences};
 use anyhow::{Context, Result};
+use clap::CommandFactory;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -123,8 +124,8 @@ fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
     let command = command.split(['|', ';', '>', '#', '&']).next().unwrap_or_default();
     if let Some(rest) = command.strip_prefix("cargo xtask ") {
         let verb = rest.split_whitespace().next().unwrap_or_default();
-        let known =
-            VERBS.iter().any(|(name, ..)| *name == verb) || verb.chars().all(char::is_uppercase);
+        let known = CommandLine::command().find_subcommand(verb).is_some()
+            || verb.chars().all(char::is_uppercase);
         return Ok((!known).then(|| format!("cargo xtask knows no {verb}")));
     }
     let rest = STARTS.iter().find_map(|start| command.strip_prefix(start)).unwrap_or_default();

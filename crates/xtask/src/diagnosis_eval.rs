@@ -6,38 +6,57 @@
 use crate::cases::{
     self, Case, Drawn, Kind, Profiles, Scores, draw, draw_of, stage, without_profile,
 };
+use crate::diagnosis_eval_real;
 use crate::judge::Tally;
-use crate::{arguments::Arguments, diagnosis_eval_real};
 use anyhow::{Context, Result};
 
 /// Default number of draws.
 const DRAWS: u64 = 500;
 
-pub(crate) const SWITCHES: [&str; 2] = ["--real", "--unprofiled"];
-pub(crate) const VALUES: [&str; 7] =
-    ["--draws", "--first", "--kind", "--seed", "--binary", "--medium", "--recordings"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// Number of draws, or of rounds over the real cases.
+    #[arg(long)]
+    draws: Option<u64>,
+    /// The first seed.
+    #[arg(long, default_value_t = 1)]
+    first: u64,
+    /// One kind of case, or the real cases whose name contains this.
+    #[arg(long)]
+    kind: Option<String>,
+    /// Show the case of one seed.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Without a profile of the device.
+    #[arg(long)]
+    unprofiled: bool,
+    /// On real devices.
+    #[arg(long)]
+    real: bool,
+    #[command(flatten)]
+    staging: diagnosis_eval_real::Flags,
+}
 
 /// Draws, judges and prints; returns whether the goals are reached.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    if flags.has("--real") {
-        return diagnosis_eval_real::run(flags);
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    if flags.real {
+        let seeds = flags.first..flags.first + flags.draws.unwrap_or(1);
+        return diagnosis_eval_real::run(&flags.staging, seeds, flags.kind.as_deref());
     }
-    let named = |name: String| {
+    let named = |name: &String| {
         let known = || Kind::all().map(Kind::name).join(", ");
-        Kind::named(&name).with_context(|| format!("no kind {name:?}; known are {}", known()))
+        Kind::named(name).with_context(|| format!("no kind {name:?}; known are {}", known()))
     };
-    let kind = flags.value("--kind")?.map(named).transpose()?;
-    let unprofiled = flags.has("--unprofiled");
+    let kind = flags.kind.as_ref().map(named).transpose()?;
     let case = |seed| {
         let case = kind.map_or_else(|| draw(seed), |kind| draw_of(kind, seed));
-        if unprofiled { without_profile(case) } else { case }
+        if flags.unprofiled { without_profile(case) } else { case }
     };
     let mut profiles = Profiles::default();
-    if let Some(seed) = flags.value("--seed")? {
+    if let Some(seed) = flags.seed {
         return show(&case(seed), &mut profiles);
     }
-    let first: u64 = flags.value("--first")?.unwrap_or(1);
-    let seeds = first..first + flags.value("--draws")?.unwrap_or(DRAWS);
+    let seeds = flags.first..flags.first + flags.draws.unwrap_or(DRAWS);
     let cases: Vec<Case> = seeds.map(case).collect();
     let drawn = cases::run(&cases, &mut profiles)?;
     Ok(print(&drawn).reached())

@@ -36,12 +36,10 @@ pub(crate) fn dev_binary() -> Result<PathBuf> {
 
 /// The program: the named one, or else the development build for a smoke run and the release build for
 /// figures.
-pub(crate) fn binary(named: Option<PathBuf>, smoke: bool) -> Result<PathBuf> {
+pub(crate) fn binary(named: Option<&Path>, smoke: bool) -> Result<PathBuf> {
     match named {
         // Absolute, because commands run in other folders.
-        Some(binary) => {
-            std::fs::canonicalize(&binary).with_context(|| binary.display().to_string())
-        }
+        Some(binary) => std::fs::canonicalize(binary).with_context(|| binary.display().to_string()),
         None if smoke => dev_binary(),
         None => built("halfpower", &RELEASE, "release"),
     }

@@ -3,26 +3,34 @@
 
 use crate::diagnosis_eval::Part;
 use crate::judge::Tally;
-use crate::{arguments::Arguments, diagnosis_eval, diagnosis_eval_real, kept, lab, place};
+use crate::{diagnosis_eval, diagnosis_eval_real, kept, lab, place};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
-pub(crate) const VALUES: [&str; 4] = ["--draws", "--rounds", "--first", "--binary"];
-/// Default numbers of simulated draws, and of rounds over the real cases.
-const DRAWS: u64 = 1_000;
-const ROUNDS: u32 = 4;
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// Number of simulated draws.
+    #[arg(long, default_value_t = 1_000)]
+    draws: u64,
+    /// Number of rounds over the real cases.
+    #[arg(long, default_value_t = 4)]
+    rounds: u64,
+    /// The first seed. The current time gives seeds that have not been used before.
+    #[arg(long)]
+    first: Option<u64>,
+    #[arg(long)]
+    no_keep: bool,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
 
 /// Runs all three; returns whether each reaches its goal and none was skipped.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let draws = flags.value("--draws")?.unwrap_or(DRAWS);
-    let rounds = flags.value("--rounds")?.unwrap_or(ROUNDS);
-    // The current time gives seeds that have not been used before.
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    let Flags { draws, rounds, first, .. } = *flags;
     let now = u64::try_from(jiff::Timestamp::now().as_second())?;
-    let first = flags.value("--first")?.unwrap_or(now);
-    let binary: Option<PathBuf> = flags.value("--binary")?;
-    let binary = place::binary(binary, false)?;
+    let first = first.unwrap_or(now);
+    let binary = place::binary(flags.binary.as_deref(), false)?;
     println!("simulated: {draws} draws from seed {first}");
     let simulated = diagnosis_eval::tally(Part::Profiled, draws, first)?;
     println!("\nsimulated, without a profile: {draws} draws");
@@ -30,8 +38,8 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     println!("\nsimulated, paced: {draws} draws");
     let paced = diagnosis_eval::tally(Part::Paced, draws, first)?;
     println!("\nreal: {rounds} rounds from seed {first}");
-    let media = &diagnosis_eval_real::Medium::ALL;
-    let real = diagnosis_eval_real::tally(Some(binary.clone()), media, rounds, first, None, None);
+    let staging = diagnosis_eval_real::Flags::default();
+    let real = diagnosis_eval_real::tally(&staging, &binary, first..first + rounds, None);
     let real = place::lacked(real)?;
     println!("\nlab");
     let lab = place::lacked(lab::tally(binary, |_| true))?;
@@ -63,7 +71,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         reached &= lab.ended_well();
         parts.push(("faults", json!(lab.faults)));
     }
-    if !flags.has("--no-keep") {
+    if !flags.no_keep {
         kept::keep("ward", &parts)?;
     }
     Ok(reached)

@@ -16,7 +16,6 @@ mod simulated;
 mod truth;
 mod versus;
 
-use crate::arguments::Arguments;
 use crate::{kept, place};
 use anyhow::{Context as _, Result, ensure};
 use gate::Gate;
@@ -36,8 +35,19 @@ const PARTS: [Part; 6] = [
     ("simulated", "how fast the simulator steps", simulated::run),
 ];
 
-pub(crate) const SWITCHES: [&str; 2] = ["--smoke", "--no-keep"];
-pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// A tiny run of everything, to test that it works.
+    #[arg(long)]
+    smoke: bool,
+    /// One part.
+    #[arg(long)]
+    only: Option<String>,
+    #[arg(long)]
+    no_keep: bool,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
 
 struct Context {
     /// Only test that everything runs and is parsed, regardless of the figures.
@@ -84,19 +94,17 @@ fn run_released() -> Result<bool> {
 }
 
 /// Runs the selected parts; returns whether all figures were reached.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let only: Option<String> = flags.value("--only")?;
-    let named = |name: &str| only.as_ref().is_none_or(|only| only == name);
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    let named = |name: &str| flags.only.as_ref().is_none_or(|only| only == name);
     let names = PARTS.map(|(name, ..)| name);
     ensure!(names.into_iter().any(named), "--only is one of {}", names.join(", "));
-    let smoke = flags.has("--smoke");
+    let smoke = flags.smoke;
     if cfg!(debug_assertions) && !smoke {
         return run_released();
     }
-    let binary: Option<PathBuf> = flags.value("--binary")?;
     // A smoke run has no figures worth saving. Figures of another binary do not belong to this version.
-    let keep = !smoke && binary.is_none() && !flags.has("--no-keep");
-    let binary = place::binary(binary, smoke)?;
+    let keep = !smoke && flags.binary.is_none() && !flags.no_keep;
+    let binary = place::binary(flags.binary.as_deref(), smoke)?;
     let context = Context { smoke, core: crate::child::core()?, binary };
     let mut missed = Vec::new();
     for (name, about, part) in PARTS.into_iter().filter(|(name, ..)| named(name)) {

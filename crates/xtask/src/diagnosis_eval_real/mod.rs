@@ -20,38 +20,35 @@ mod medium;
 mod stage;
 
 use crate::judge::{Answer, Tally, judge};
-use crate::{arguments::Arguments, place};
-use anyhow::{Context, Result, anyhow};
+use crate::place;
+use anyhow::{Result, anyhow};
 use cases::{Case, Known};
-pub(crate) use medium::Medium;
+use medium::Medium;
 use record::Diagnosis;
 use stage::Stage;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use testkit::Capability;
 
-/// Default number of rounds over all cases.
-const ROUNDS: u32 = 1;
 /// Minimum share of its rate that a load must reach.
 const REACHED: f64 = 0.9;
 
-/// Stages all cases in rounds; returns whether the goals are reached.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let rounds = flags.value("--draws")?.unwrap_or(ROUNDS);
-    let first = flags.value("--first")?.unwrap_or(1);
-    let medium: Option<String> = flags.value("--medium")?;
-    let media = match &medium {
-        Some(name) => {
-            let named = Medium::ALL.into_iter().find(|medium| medium.name() == name);
-            vec![named.with_context(|| {
-                format!("no medium {name:?}; known are loop, zram, disk, served, journal")
-            })?]
-        }
-        None => Medium::ALL.to_vec(),
-    };
-    let kind: Option<String> = flags.value("--kind")?;
-    let recordings: Option<PathBuf> = flags.value("--recordings")?;
-    let kept = recordings.as_deref();
-    let both = tally(flags.value("--binary")?, &media, rounds, first, kind.as_deref(), kept)?;
+#[derive(Default, clap::Args)]
+pub(crate) struct Flags {
+    /// One kind of real device.
+    #[arg(long)]
+    medium: Option<Medium>,
+    /// A folder that keeps the recordings of real devices.
+    #[arg(long)]
+    recordings: Option<PathBuf>,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
+
+/// Stages all cases, a round for each seed; returns whether the goals are reached.
+pub(crate) fn run(flags: &Flags, seeds: Range<u64>, only: Option<&str>) -> Result<bool> {
+    let binary = place::binary(flags.binary.as_deref(), false)?;
+    let both = tally(flags, &binary, seeds, only)?;
     println!("{}", Tally::heads());
     for (name, tally) in NAMES.iter().zip(&both) {
         println!("{}\n{}", tally.line(name), tally.more());
@@ -62,26 +59,24 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
 /// The names of the two tallies.
 pub(crate) const NAMES: [&str; 2] = ["real", "real, none"];
 
-/// Stages all cases, or those of one name, in rounds on each medium, and judges them with a profile and
-/// without one.
+/// Stages all cases, or those of one name, on each medium, a round for each seed, and judges them with a
+/// profile and without one.
 pub(crate) fn tally(
-    binary: Option<PathBuf>,
-    media: &[Medium],
-    rounds: u32,
-    first: u64,
+    flags: &Flags,
+    binary: &Path,
+    seeds: Range<u64>,
     only: Option<&str>,
-    recordings: Option<&Path>,
 ) -> Result<[Tally; 2]> {
     use Capability::{BlkioGroup, Fio, Root};
     place::needs([Root, Fio, BlkioGroup].into_iter().find_map(Capability::lack))?;
-    let binary = place::binary(binary, false)?;
     let mut tallies = [Tally::default(); 2];
-    for medium in media {
+    for medium in Medium::ALL.into_iter().filter(|it| flags.medium.is_none_or(|one| one == *it)) {
         if let Some(lacks) = medium.lack() {
             testkit::skip(medium.name(), &lacks);
             continue;
         }
-        let stage = Stage::new(binary.clone(), *medium, recordings, first)?;
+        let stage =
+            Stage::new(binary.to_owned(), medium, flags.recordings.as_deref(), seeds.start)?;
         let known = stage.profiled()?;
         println!(
             "{}: {:.0} random reads of 4 KiB per second at most, {:.0} one at a time",
@@ -89,10 +84,10 @@ pub(crate) fn tally(
             known.most,
             known.lone
         );
-        for round in 0..rounds {
-            let drawn = known.cases(first + u64::from(round))?;
+        for seed in seeds.clone() {
+            let drawn = known.cases(seed)?;
             let wanted = |case: &&Case| {
-                case.media.contains(medium) && only.is_none_or(|name| case.name.contains(name))
+                case.media.contains(&medium) && only.is_none_or(|name| case.name.contains(name))
             };
             for case in drawn.iter().filter(wanted) {
                 one(&stage, case, known, &mut tallies)?;

@@ -10,7 +10,7 @@ mod guest;
 mod machine;
 
 use crate::judge::{Tally, judge};
-use crate::{arguments::Arguments, place};
+use crate::place;
 use anyhow::Result;
 use cases::{Case, Cases};
 use guest::Guest;
@@ -18,7 +18,14 @@ use machine::{Answers, Machine, Network, QEMU};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// Cases whose name contains this.
+    #[arg(long)]
+    only: Option<String>,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
 /// Maximum time of a case: ten times its duration on two emulating CPUs.
 const LONGEST: Duration = Duration::from_secs(420);
 /// Maximum printed length of an unexpected answer.
@@ -46,10 +53,10 @@ pub(crate) struct Lab {
     pub(crate) faults: Vec<Fault>,
 }
 
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let only: Option<String> = flags.value("--only")?;
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    let only = &flags.only;
     let wanted = |case: &Case| only.as_ref().is_none_or(|name| case.name.contains(name));
-    let binary = place::binary(flags.value("--binary")?, false)?;
+    let binary = place::binary(flags.binary.as_deref(), false)?;
     let lab = tally(binary, wanted)?;
     println!("\n{}\n{}\n{}", Tally::heads(), lab.tally.line("lab"), lab.tally.more());
     // If single cases are selected, each must be right.

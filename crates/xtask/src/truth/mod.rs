@@ -16,7 +16,7 @@
 
 mod postgres;
 
-use crate::{arguments::Arguments, child, kept, place};
+use crate::{child, kept, place};
 use anyhow::{Context, Result};
 use postgres::Postgres;
 use record::{Estimate, Prediction, PredictionDocument, Profile};
@@ -26,8 +26,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use workload::Rng;
 
-pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
-pub(crate) const VALUES: [&str; 3] = ["--folder", "--site", "--binary"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    #[arg(long, default_value = ".")]
+    folder: PathBuf,
+    /// Part of the name of the saved result.
+    #[arg(long, default_value = "disk")]
+    site: String,
+    #[arg(long)]
+    no_keep: bool,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
+
 /// How often each load runs on each file, and for how many seconds.
 const REPEATS: usize = 2;
 const SECONDS: u32 = 3;
@@ -171,15 +182,11 @@ impl Load {
 }
 
 /// Runs everything. Returns whether at least 90 % of the results are inside the intervals.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let site: String = flags.value("--site")?.unwrap_or_else(|| "disk".to_owned());
-    let binary = place::binary(flags.value::<PathBuf>("--binary")?, false)?;
-    let parent: PathBuf = flags.value("--folder")?.unwrap_or_else(|| PathBuf::from("."));
-    if !place::has("fio") {
-        testkit::skip("truth", "needs fio");
-        return Ok(true);
-    }
-    let folder = testkit::Folder::within(&parent, "halfpower-truth-")?;
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    let site = &flags.site;
+    let binary = place::binary(flags.binary.as_deref(), false)?;
+    place::needs(testkit::Capability::Fio.lack())?;
+    let folder = testkit::Folder::within(&flags.folder, "halfpower-truth-")?;
     let (first, database) = check(&binary, folder.path(), "first")?;
     let loads = Load::all();
     let predictions: Vec<Prediction> =
@@ -225,7 +232,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         }
     };
     let rows: Vec<Value> = pairs.iter().map(|pair| row(&loads, pair)).collect();
-    if !flags.has("--no-keep") {
+    if !flags.no_keep {
         let parts = [
             ("site", json!(site)),
             ("areas", json!(first.areas)),

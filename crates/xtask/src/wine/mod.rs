@@ -6,7 +6,6 @@
 //! Rejected: running these tests only on a CI machine with Windows (developers on Linux would not run them
 //! before a push).
 
-use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -27,8 +26,8 @@ const TRIALS: &str = "test --no-fail-fast -p halfpower-trial --test trial -- clo
                       flushed::every_engine lying:: stop:: targets::";
 
 /// `cargo xtask wine WORDS`: with cargo's arguments, or with none.
-pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let commands: Vec<Vec<&str>> = match arguments.rest() {
+pub(crate) fn run(words: &[String]) -> Result<bool> {
+    let commands: Vec<Vec<&str>> = match words {
         [] => [SHORT, TRIALS].map(|words| words.split(' ').collect()).to_vec(),
         words => vec![words.iter().map(String::as_str).collect()],
     };
