@@ -7,7 +7,7 @@ use crate::cases::{
     self, Case, Drawn, Kind, Profiles, Scores, draw, draw_of, stage, without_profile,
 };
 use crate::diagnosis_eval_real;
-use crate::judge::Tally;
+use crate::tally::Tally;
 use anyhow::{Context, Result};
 
 /// Default number of draws.
@@ -93,58 +93,30 @@ pub(crate) fn tally(part: Part, draws: u64, first: u64) -> Result<Tally> {
     };
     let cases: Vec<Case> = (first..first + draws).map(case).collect();
     let drawn = cases::run(&cases, &mut Profiles::default())?;
-    let scores = print(&drawn);
-    Ok(Tally {
-        draws: scores.draws,
-        right: scores.verdict_right,
-        asked: scores.draws,
-        advised: drawn.iter().filter(|one| one.score.advice_right).count(),
-        unnamed: scores.truth_unnamed,
-        gave_up: drawn.iter().filter(|one| one.score.gave_up).count(),
-        ..Tally::default()
-    })
+    Ok(print(&drawn).tally)
 }
 
 fn failed(one: &Drawn) -> bool {
-    let missed = one.outcome.as_ref().is_some_and(|outcome| !outcome.inside);
-    !one.score.right || !one.score.advice_right || !one.score.expected_note_named || missed
+    !one.score.answer.told.is_empty() || one.outcome.as_ref().is_some_and(|outcome| !outcome.inside)
 }
 
 /// One failed draw as text.
-fn words(one: &Drawn) -> String {
-    let score = &one.score;
-    let mut what = Vec::new();
-    if !score.right {
-        let verdict = score.verdict.map_or_else(|| "none".to_owned(), record::Verdict::name);
-        let doubt = if score.truth_unnamed { " without the truth beside it" } else { "" };
-        what.push(format!("verdict {verdict}{doubt}"));
-    }
-    if !score.advice_right {
-        let first = score.first.map_or_else(|| "silence".to_owned(), record::Strategy::name);
-        what.push(format!("first advice {first}"));
-    }
-    if let Some(expected_note) = one.case.expected_note.filter(|_| !score.expected_note_named) {
-        what.push(format!("{} not named", expected_note.name()));
-    }
-    if let Some(outcome) = one.outcome.as_ref().filter(|outcome| !outcome.inside) {
-        let unit = if outcome.by_rate { ("/s", 1.0) } else { ("us", 1e-3) };
-        what.push(format!(
-            "{} gave {:.0} {}, not {:.0} to {:.0}",
+fn words(Drawn { case, score, outcome }: &Drawn) -> String {
+    let mut what = score.answer.told.clone();
+    if let Some(outcome) = outcome.as_ref().filter(|outcome| !outcome.inside) {
+        let (unit, factor) = if outcome.by_rate { ("/s", 1.0) } else { ("us", 1e-3) };
+        what += &format!(
+            "; {} gave {:.0} {unit}, not {:.0} to {:.0}",
             outcome.strategy.name(),
-            outcome.found * unit.1,
-            unit.0,
-            outcome.predicted.low * unit.1,
-            outcome.predicted.high * unit.1
-        ));
+            outcome.found * factor,
+            outcome.predicted.low * factor,
+            outcome.predicted.high * factor
+        );
     }
-    let device = one.case.disks.first().map_or("", |disk| disk.is.as_str());
-    let side = if one.case.opposite { ", opposite" } else { "" };
-    format!(
-        "--kind {} --seed {}{side} ({device}): {}",
-        one.case.kind.name(),
-        one.case.seed,
-        what.join("; ")
-    )
+    let device = case.disks.first().map_or("", |disk| disk.is.as_str());
+    let side = if case.opposite { ", opposite" } else { "" };
+    let what = what.trim_start_matches("; ");
+    format!("--kind {} --seed {}{side} ({device}): {what}", case.kind.name(), case.seed)
 }
 
 /// Prints a case with its truth, its diagnosis, and what is wrong with it.

@@ -24,6 +24,7 @@ pub mod pairs;
 mod place;
 mod sanitize;
 mod screenshots;
+mod tally;
 pub mod tidy;
 mod truth;
 mod validate;

@@ -2,7 +2,7 @@
 //! guests. All are judged in the same way, and one table of the results is saved.
 
 use crate::diagnosis_eval::Part;
-use crate::judge::Tally;
+use crate::tally::Tally;
 use crate::{diagnosis_eval, diagnosis_eval_real, kept, lab, place};
 use anyhow::Result;
 use serde_json::{Value, json};

@@ -19,8 +19,9 @@ mod load;
 mod medium;
 mod stage;
 
-use crate::judge::{Answer, Tally, judge};
+use crate::judge::judge;
 use crate::place;
+use crate::tally::Tally;
 use anyhow::{Result, anyhow};
 use cases::{Case, Known};
 use medium::Medium;
@@ -110,7 +111,7 @@ fn one(stage: &Stage, case: &Case, known: Known, tallies: &mut [Tally; 2]) -> Re
         return Ok(());
     }
     for ((tally, diagnosis), label) in tallies.iter_mut().zip(&found).zip(["profile", "none"]) {
-        let answer: Answer =
+        let answer =
             judge(diagnosis, &name, &case.expect).map_err(|why| anyhow!("{}: {why}", case.name))?;
         tally.add(&answer);
         println!("{}", answer.line(&case.name, label));

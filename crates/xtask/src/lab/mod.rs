@@ -9,8 +9,9 @@ mod cases;
 mod guest;
 mod machine;
 
-use crate::judge::{Tally, judge};
+use crate::judge::judge;
 use crate::place;
+use crate::tally::Tally;
 use anyhow::Result;
 use cases::{Case, Cases};
 use guest::Guest;
@@ -151,8 +152,9 @@ impl Lab {
 
     /// Whether anything was judged, and everything was right.
     fn all_right(&self) -> bool {
-        let some = self.tally.draws + self.faults.len() > 0;
-        some && self.ended_well() && self.tally.right == self.tally.draws
+        let right = self.tally.right;
+        let some = right.of + self.faults.len() > 0;
+        some && self.ended_well() && right.part == right.of
     }
 }
 
