@@ -1,8 +1,7 @@
 //! The project's own gates and comparisons, as functions behind `cargo xtask VERB`.
 //!
 //! The crate is outside the workspace's default members, so a user's `cargo build` and `cargo test` never
-//! build it. Comparisons use the release binary, started from outside as by a user. Only the benches of the
-//! inner loop call it in-process, in a release build of this program. Rejected: shell scripts (no types, no
+//! build it. Comparisons use the release binary, started from outside as by a user. Rejected: shell scripts (no types, no
 //! tests) and a Makefile (a second language for what cargo's alias does).
 #![forbid(unsafe_code)]
 

@@ -31,7 +31,7 @@ pub(crate) fn target_folder() -> PathBuf {
 /// The development build, as the tests build it. Built alone, the package would select other features of its
 /// dependencies, and they would all be rebuilt.
 pub(crate) fn dev_binary() -> Result<PathBuf> {
-    built("halfpower", &["test", "--no-run", "--quiet"], "debug")
+    built(&["test", "--no-run", "--quiet"], "debug")
 }
 
 /// The program: the named one, or else the development build for a smoke run and the release build for
@@ -41,23 +41,14 @@ pub(crate) fn binary(named: Option<&Path>, smoke: bool) -> Result<PathBuf> {
         // Absolute, because commands run in other folders.
         Some(binary) => std::fs::canonicalize(binary).with_context(|| binary.display().to_string()),
         None if smoke => dev_binary(),
-        None => built("halfpower", &RELEASE, "release"),
+        None => built(&["build", "--release", "--quiet", "--package=halfpower"], "release"),
     }
 }
 
-pub(crate) fn release_xtask() -> Result<PathBuf> {
-    built("xtask", &RELEASE, "release")
-}
-
-/// Builds both programs together. Built alone, each selects other features of the dependencies, and the next
-/// build of the other rebuilds them all.
-const RELEASE: [&str; 6] =
-    ["build", "--release", "--quiet", "--package=halfpower", "--package=xtask", "--bins"];
-
-fn built(program: &str, words: &[&str], folder: &str) -> Result<PathBuf> {
+fn built(words: &[&str], folder: &str) -> Result<PathBuf> {
     let status = cargo().args(words).status().context("cannot run cargo")?;
-    ensure!(status.success(), "the {folder} build of {program} failed");
-    let binary = target_folder().join(folder).join(program);
+    ensure!(status.success(), "the {folder} build failed");
+    let binary = target_folder().join(folder).join("halfpower");
     ensure!(binary.is_file(), "the build left no {}", binary.display());
     Ok(binary)
 }
