@@ -7,8 +7,9 @@ use crate::cases::{
     self, Case, Drawn, Kind, Profiles, Scores, draw, draw_of, stage, without_profile,
 };
 use crate::diagnosis_eval_real;
-use crate::tally::Tally;
-use anyhow::{Context, Result};
+use anyhow::{Result, anyhow};
+use clap::ValueEnum;
+use std::ops::Range;
 
 /// Default number of draws.
 const DRAWS: u64 = 500;
@@ -44,56 +45,34 @@ pub(crate) fn run(flags: &Flags) -> Result<bool> {
         return diagnosis_eval_real::run(&flags.staging, seeds, flags.kind.as_deref());
     }
     let named = |name: &String| {
-        let known = || Kind::all().map(Kind::name).join(", ");
-        Kind::named(name).with_context(|| format!("no kind {name:?}; known are {}", known()))
+        Kind::from_str(name, false).map_err(|_| {
+            let known: Vec<String> =
+                Kind::value_variants().iter().map(|kind| kind.name()).collect();
+            anyhow!("no kind {name:?}; known are {}", known.join(", "))
+        })
     };
     let kind = flags.kind.as_ref().map(named).transpose()?;
     let case = |seed| {
         let case = kind.map_or_else(|| draw(seed), |kind| draw_of(kind, seed));
         if flags.unprofiled { without_profile(case) } else { case }
     };
-    let mut profiles = Profiles::default();
     if let Some(seed) = flags.seed {
-        return show(&case(seed), &mut profiles);
+        return show(&case(seed));
     }
     let seeds = flags.first..flags.first + flags.draws.unwrap_or(DRAWS);
-    let cases: Vec<Case> = seeds.map(case).collect();
-    let drawn = cases::run(&cases, &mut profiles)?;
-    Ok(print(&drawn).reached())
+    Ok(scores(case, seeds)?.reached())
 }
 
-/// Prints the scores of the draws, and those that failed; returns the scores.
-fn print(drawn: &[Drawn]) -> Scores {
-    let scores = Scores::of(drawn);
+/// Simulates the cases of these seeds; prints and returns their scores.
+pub(crate) fn scores(case: impl Fn(u64) -> Case, seeds: Range<u64>) -> Result<Scores> {
+    let cases: Vec<Case> = seeds.map(case).collect();
+    let drawn = cases::run(&cases, &mut Profiles::default())?;
+    let scores = Scores::of(&drawn);
     println!("{}\n\n{}", scores.text(), scores.reliability());
     for one in drawn.iter().filter(|one| failed(one)) {
         println!("{}", words(one));
     }
-    scores
-}
-
-/// Which simulated cases are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// All kinds in turn, with a profile from before the fault.
-    Profiled,
-    /// The same without a profile, live or from a recording.
-    Unprofiled,
-    /// Programs that load the device below its maximum, every other one without a profile.
-    Paced,
-}
-
-/// Draws, prints and counts the cases of a part.
-pub(crate) fn tally(part: Part, draws: u64, first: u64) -> Result<Tally> {
-    let case = |seed: u64| match part {
-        Part::Profiled => draw(seed),
-        Part::Unprofiled => without_profile(draw(seed)),
-        Part::Paced if seed.is_multiple_of(2) => draw_of(Kind::Paced, seed),
-        Part::Paced => without_profile(draw_of(Kind::Paced, seed)),
-    };
-    let cases: Vec<Case> = (first..first + draws).map(case).collect();
-    let drawn = cases::run(&cases, &mut Profiles::default())?;
-    Ok(print(&drawn).tally)
+    Ok(scores)
 }
 
 fn failed(one: &Drawn) -> bool {
@@ -120,7 +99,8 @@ fn words(Drawn { case, score, outcome }: &Drawn) -> String {
 }
 
 /// Prints a case with its truth, its diagnosis, and what is wrong with it.
-fn show(case: &Case, profiles: &mut Profiles) -> Result<bool> {
+fn show(case: &Case) -> Result<bool> {
+    let profiles = &mut Profiles::default();
     let diagnosis = stage(case, profiles)?.diagnosed();
     println!("{case:#?}");
     println!("{}", report::terminal(&report::diagnosis(&diagnosis), &report::Style::default()));

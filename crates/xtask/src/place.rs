@@ -58,6 +58,25 @@ pub(crate) fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|told| told.status.success())
 }
 
+/// Fails if one of these programs cannot be run, with a hint how to install it.
+pub(crate) fn needs_programs(programs: &[&str], hint: &str) -> Result<()> {
+    let missing = programs.iter().find(|program| !has(program));
+    needs(missing.map(|program| format!("needs {program}{hint}")))
+}
+
+/// A cargo command for another target, with its linker and the runner of its programs.
+pub(crate) fn cross(target: &str, words: &[&str], linker: &str, runner: &str) -> Result<Command> {
+    needs_library(target)?;
+    let (verb, rest) = words.split_first().context("no command of cargo")?;
+    let mut cargo = cargo();
+    cargo.args([verb, "--target", target]).args(rest);
+    for (name, program) in [("LINKER", linker), ("RUNNER", runner)] {
+        let target = target.to_uppercase().replace('-', "_");
+        cargo.env(format!("CARGO_TARGET_{target}_{name}"), program);
+    }
+    Ok(cargo)
+}
+
 /// Something that this machine lacks, as an error. A verb that ends with it is skipped.
 #[derive(Debug)]
 struct Lacks(String);
@@ -82,7 +101,7 @@ pub(crate) fn lacked<T>(done: Result<T>) -> Result<std::result::Result<T, String
 }
 
 /// Fails with how to install Rust's standard library for a target, if it is missing.
-pub(crate) fn needs_library(target: &str) -> Result<()> {
+fn needs_library(target: &str) -> Result<()> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--print=target-libdir", "--target", target]).current_dir(root());
     let there = rustc

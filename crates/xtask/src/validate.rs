@@ -9,6 +9,7 @@
 use crate::{child, place};
 use anyhow::{Context, Result};
 use record::{ModelName, Validation};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,10 +36,8 @@ pub(crate) struct Flags {
 pub(crate) fn run(flags: &Flags) -> Result<bool> {
     let folder = tempfile::tempdir()?;
     let binary = place::binary(flags.binary.as_deref(), false)?;
-    println!(
-        "{:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}  goal",
-        "device", "<70 %", "≥70 %", "repeat", "max", "M/M/1", "U law", "l-dep", "mix"
-    );
+    let heads = ["<70 %", "≥70 %", "repeat", "max", "M/M/1", "U law", "l-dep", "mix"];
+    println!("{}", line("device", heads, "goal"));
     let mut all_reached = true;
     for (at, device) in flags.only.as_deref().unwrap_or(DEVICES).split_whitespace().enumerate() {
         let found =
@@ -75,12 +74,16 @@ fn share(value: Option<f64>) -> String {
         .map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
+fn line<T: Display>(device: &str, cells: [T; 8], goal: &str) -> String {
+    let cells = cells.map(|cell| format!(" {cell:>7}")).concat();
+    format!("{device:34}{cells}  {goal}")
+}
+
 fn print_line(device: &str, found: &Validation) {
     let summary = &found.summary;
     let of = |model: ModelName| summary.accuracy.iter().find(|one| one.model == model);
     let light = |model| share(of(model).and_then(|one| one.median_rel));
-    println!(
-        "{device:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}  {}",
+    let cells = [
         light(summary.advised),
         share(of(summary.advised).and_then(|one| one.loaded_median_rel)),
         share(summary.repeat_rel),
@@ -89,6 +92,7 @@ fn print_line(device: &str, found: &Validation) {
         light(ModelName::UtilizationLaw),
         light(ModelName::LoadDependent),
         light(ModelName::MixCapacity),
-        if summary.reached == Some(true) { "reached" } else { "NOT reached" }
-    );
+    ];
+    let reached = summary.reached == Some(true);
+    println!("{}", line(device, cells, if reached { "reached" } else { "NOT reached" }));
 }

@@ -1,7 +1,7 @@
 //! Runs all evaluations of the diagnosis: simulated cases, real devices of this machine, and layers in
 //! guests. All are judged in the same way, and one table of the results is saved.
 
-use crate::diagnosis_eval::Part;
+use crate::cases::{Case, Kind, draw, draw_of, without_profile};
 use crate::tally::Tally;
 use crate::{diagnosis_eval, diagnosis_eval_real, kept, lab, place};
 use anyhow::Result;
@@ -25,18 +25,29 @@ pub(crate) struct Flags {
     binary: Option<PathBuf>,
 }
 
+/// The simulated parts: all kinds in turn, with a profile from before the fault; the same without a profile,
+/// live or from a recording; and programs that load the device below its maximum, every other one without a
+/// profile.
+const SIMULATED: [(&str, fn(u64) -> Case); 3] = [
+    ("simulated", draw),
+    ("unprofiled", |seed| without_profile(draw(seed))),
+    ("paced", |seed| {
+        let case = draw_of(Kind::Paced, seed);
+        if seed.is_multiple_of(2) { case } else { without_profile(case) }
+    }),
+];
+
 /// Runs all three; returns whether each reaches its goal and none was skipped.
 pub(crate) fn run(flags: &Flags) -> Result<bool> {
     let Flags { draws, rounds, first, .. } = *flags;
     let now = u64::try_from(jiff::Timestamp::now().as_second())?;
     let first = first.unwrap_or(now);
     let binary = place::binary(flags.binary.as_deref(), false)?;
-    println!("simulated: {draws} draws from seed {first}");
-    let simulated = diagnosis_eval::tally(Part::Profiled, draws, first)?;
-    println!("\nsimulated, without a profile: {draws} draws");
-    let unprofiled = diagnosis_eval::tally(Part::Unprofiled, draws, first)?;
-    println!("\nsimulated, paced: {draws} draws");
-    let paced = diagnosis_eval::tally(Part::Paced, draws, first)?;
+    let mut simulated = Vec::new();
+    for (name, case) in SIMULATED {
+        println!("\n{name}: {draws} draws from seed {first}");
+        simulated.push((name, diagnosis_eval::scores(case, first..first + draws)?.tally));
+    }
     println!("\nreal: {rounds} rounds from seed {first}");
     let staging = diagnosis_eval_real::Flags::default();
     let real = diagnosis_eval_real::tally(&staging, &binary, first..first + rounds, None);
@@ -44,11 +55,10 @@ pub(crate) fn run(flags: &Flags) -> Result<bool> {
     println!("\nlab");
     let lab = place::lacked(lab::tally(binary, |_| true))?;
 
-    let mut parts: Vec<(&str, Value)> =
-        vec![("first_seed", json!(first)), ("simulated", json!(simulated))];
-    println!("\n{}\n{}", Tally::heads(), simulated.line("simulated"));
-    let mut reached = simulated.reached();
-    for (name, tally) in [("unprofiled", &unprofiled), ("paced", &paced)] {
+    let mut parts: Vec<(&str, Value)> = vec![("first_seed", json!(first))];
+    println!("\n{}", Tally::heads());
+    let mut reached = true;
+    for (name, tally) in simulated {
         println!("{}", tally.line(name));
         parts.push((name, json!(tally)));
         reached &= tally.reached();

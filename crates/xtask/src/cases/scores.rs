@@ -122,7 +122,7 @@ impl Scores {
         for ((kind, opposite), row) in &self.matrix {
             // Without its kind's row above it, an opposite names the kind.
             let label = match (*opposite, named == Some(*kind)) {
-                (false, _) => kind.name().to_owned(),
+                (false, _) => kind.name(),
                 (true, true) => "  its opposite".to_owned(),
                 (true, false) => format!("not {}", kind.name()),
             };

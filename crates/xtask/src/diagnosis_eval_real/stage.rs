@@ -222,14 +222,9 @@ impl Stage {
     /// Mounts the file system with an option until the result is dropped.
     fn remounted(&self, option: &str, back: &str) -> Result<Undo> {
         let folder = self.folder.to_string_lossy();
-        let mount = |option: &str| {
-            ["mount".to_owned(), "-o".to_owned(), format!("remount,{option}"), folder.to_string()]
-        };
-        let words = mount(option);
-        child::output(Command::new(&words[0]).args(&words[1..]), &[0])?;
-        let back = mount(back);
-        let back: Vec<&str> = back.iter().map(String::as_str).collect();
-        Ok(Undo::by(format!("mount option {option}"), &back))
+        let [option, back] = [option, back].map(|option| format!("remount,{option}"));
+        child::output(Command::new("mount").args(["-o", &option, &folder]), &[0])?;
+        Ok(Undo::by(format!("mount option {option}"), &["mount", "-o", &back, &folder]))
     }
 
     /// Sets up a swap file, and a program with less memory than it uses.

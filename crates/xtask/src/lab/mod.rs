@@ -15,7 +15,7 @@ use crate::tally::Tally;
 use anyhow::Result;
 use cases::{Case, Cases};
 use guest::Guest;
-use machine::{Answers, Machine, Network, QEMU};
+use machine::{Answers, JOINS, Machine, QEMU, WAITS};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -71,8 +71,7 @@ pub(crate) fn smoke() -> Result<bool> {
 
 /// Runs the selected cases.
 pub(crate) fn tally(binary: PathBuf, wanted: impl Fn(&Case) -> bool) -> Result<Lab> {
-    let missing = [QEMU, "dpkg", "apt-get"].into_iter().find(|program| !place::has(program));
-    place::needs(missing.map(|missing| format!("needs {missing}")))?;
+    place::needs_programs(&[QEMU, "dpkg", "apt-get"], "")?;
     // Packages that cannot be fetched are something that the machine lacks, too.
     let guest = Guest::new(place::target_folder().join("lab"), binary);
     place::needs(guest.as_ref().err().map(|error| format!("{error:#}")))?;
@@ -121,13 +120,12 @@ fn boot(guest: &Guest, case: &Case, server: Option<&Case>) -> Result<Answers> {
     let begin = Instant::now();
     // Left by a killed run.
     let _ = std::fs::remove_file(guest.wire());
-    let server = server.map(|server| start(guest, server, &Network::Waits)).transpose()?;
+    let server = server.map(|server| start(guest, server, Some(WAITS))).transpose()?;
     // A guest cannot be reached before it listens.
     while server.is_some() && !guest.wire().exists() && begin.elapsed() < LISTENS {
         std::thread::sleep(LOOK);
     }
-    let network = if server.is_some() { Network::Joins } else { Network::Nothing };
-    let mut machine = start(guest, case, &network)?;
+    let mut machine = start(guest, case, server.as_ref().map(|_| JOINS))?;
     while machine.runs()? && begin.elapsed() < LONGEST {
         std::thread::sleep(LOOK);
     }
@@ -139,7 +137,7 @@ fn boot(guest: &Guest, case: &Case, server: Option<&Case>) -> Result<Answers> {
 }
 
 /// Starts the guest of a case.
-fn start(guest: &Guest, case: &Case, network: &Network) -> Result<Machine> {
+fn start(guest: &Guest, case: &Case, network: Option<&str>) -> Result<Machine> {
     let before = format!("engines='{}'\n", case.engines.join(" "));
     Machine::start(guest, case, &guest.initrd(case, &before)?, network)
 }

@@ -265,10 +265,9 @@ fn table(loads: &[Load], pairs: &[Pair]) -> (bool, Value) {
     };
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let (mut good, mut summary) = (true, Vec::new());
-    println!(
-        "{:6} {:>5} {:>7} {:>6} {:>8} {:>9} {:>8} {:>11} {:>12}",
-        "", "pairs", "inside", "A/A", "planted", "med. err", "width", "fio's", "width/fio's"
-    );
+    let heads = ["inside", "A/A", "planted", "med. err", "width", "fio's"];
+    let heads = heads.map(|head| format!(" {head:>9}")).concat();
+    println!("{:6} {:>5}{heads} {:>12}", "", "pairs", "width/fio's");
     for what in ["IOPS", "mean", "p99"] {
         let own: Vec<&Pair> = pairs.iter().filter(|pair| pair.what == what).collect();
         if own.is_empty() {
@@ -284,28 +283,22 @@ fn table(loads: &[Load], pairs: &[Pair]) -> (bool, Value) {
         let control: Vec<bool> = by_load.iter().flat_map(|(_, logs)| others_hold(logs)).collect();
         let held = share(&control);
         let (share, planted) = (inside(&own, 1.0), inside(&own, PLANTED));
-        println!(
-            "{what:6} {:>5} {:>7} {:>6} {:>8} {:>9} {:>8} {:>11} {:>12.1}",
-            own.len(),
-            percent(share),
-            percent(held),
-            percent(planted),
-            percent(errors),
-            percent(width),
-            percent(spread),
-            width / spread
-        );
+        let figures = [
+            ("inside", share),
+            ("inside_of_fios_own", held),
+            ("inside_when_a_fifth_is_planted", planted),
+            ("median_error", errors),
+            ("median_half_width", width),
+            ("median_spread_of_fio", spread),
+        ];
+        let cells = figures.map(|(_, figure)| format!(" {:>9}", percent(figure))).concat();
+        println!("{what:6} {:>5}{cells} {:>12.1}", own.len(), width / spread);
         good &= share >= 0.9 && planted <= share;
-        summary.push(json!({
-            "what": what,
-            "pairs": own.len(),
-            "inside": share,
-            "inside_of_fios_own": held,
-            "inside_when_a_fifth_is_planted": planted,
-            "median_error": errors,
-            "median_half_width": width,
-            "median_spread_of_fio": spread,
-        }));
+        let mut row = json!({ "what": what, "pairs": own.len() });
+        for (name, figure) in figures {
+            row[name] = json!(figure);
+        }
+        summary.push(row);
     }
     for (at, load) in loads.iter().enumerate() {
         let own: Vec<&Pair> =

@@ -45,22 +45,15 @@ pub(crate) fn short() -> Result<Command> {
 
 /// A cargo command for Windows, whose programs run under wine.
 fn command(words: &[&str]) -> Result<Command> {
-    place::needs_library(TARGET)?;
-    let lack = format!("needs {COMPILER}: apt-get install gcc-mingw-w64-x86-64-win32");
-    place::needs((!place::has(COMPILER)).then_some(lack))?;
+    place::needs_programs(&[COMPILER], ": apt-get install gcc-mingw-w64-x86-64-win32")?;
     let loader = LOADERS.into_iter().find(|loader| place::has(loader));
-    let lack = "needs wine: apt-get install wine64".to_owned();
-    place::needs(loader.is_none().then_some(lack))?;
+    place::needs(loader.is_none().then(|| "needs wine: apt-get install wine64".to_owned()))?;
+    let mut command = place::cross(TARGET, words, COMPILER, loader.unwrap_or_default())?;
     let folder = place::target_folder().join("wine");
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let folder = std::fs::canonicalize(folder)?;
     build_stub(&folder)?;
-    let (verb, rest) = words.split_first().context("no command of cargo")?;
-    let mut command = place::cargo();
-    command.args([verb, "--target", TARGET]).args(rest);
     command
-        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", COMPILER)
-        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", loader.unwrap_or_default())
         .env("WINEPREFIX", folder.join("prefix"))
         .env("WINEDEBUG", "-all")
         // Drive Z is this machine's root.
