@@ -42,7 +42,7 @@ pub(crate) struct Flags {
 pub(crate) fn run(flags: &Flags) -> Result<bool> {
     if flags.real {
         let seeds = flags.first..flags.first + flags.draws.unwrap_or(1);
-        return diagnosis_eval_real::run(&flags.staging, seeds, flags.kind.as_deref());
+        return diagnosis_eval_real::run(&flags.staging, &seeds, flags.kind.as_deref());
     }
     let named = |name: &String| {
         Kind::from_str(name, false).map_err(|_| {

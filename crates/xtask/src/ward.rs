@@ -50,7 +50,7 @@ pub(crate) fn run(flags: &Flags) -> Result<bool> {
     }
     println!("\nreal: {rounds} rounds from seed {first}");
     let staging = diagnosis_eval_real::Flags::default();
-    let real = diagnosis_eval_real::tally(&staging, &binary, first..first + rounds, None);
+    let real = diagnosis_eval_real::tally(&staging, &binary, &(first..first + rounds), None);
     let real = place::lacked(real)?;
     println!("\nlab");
     let lab = place::lacked(lab::tally(binary, |_| true))?;

@@ -47,7 +47,7 @@ pub(crate) struct Flags {
 }
 
 /// Stages all cases, a round for each seed; returns whether the goals are reached.
-pub(crate) fn run(flags: &Flags, seeds: Range<u64>, only: Option<&str>) -> Result<bool> {
+pub(crate) fn run(flags: &Flags, seeds: &Range<u64>, only: Option<&str>) -> Result<bool> {
     let binary = place::binary(flags.binary.as_deref(), false)?;
     let both = tally(flags, &binary, seeds, only)?;
     println!("{}", Tally::heads());
@@ -65,7 +65,7 @@ pub(crate) const NAMES: [&str; 2] = ["real", "real, none"];
 pub(crate) fn tally(
     flags: &Flags,
     binary: &Path,
-    seeds: Range<u64>,
+    seeds: &Range<u64>,
     only: Option<&str>,
 ) -> Result<[Tally; 2]> {
     use Capability::{BlkioGroup, Fio, Root};
