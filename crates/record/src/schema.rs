@@ -2,6 +2,7 @@
 
 use crate::{CauseCode, Doubt, FindingCode, LayerKind, NoteCode, Strategy, Verdict};
 use schemars::{JsonSchema, schema_for};
+use serde::Serialize;
 use serde_json::Value;
 
 /// The schema of a document type, with its `schema` field fixed to `name`.

@@ -35,12 +35,7 @@ const SIMULATED: [&str; 5] = [
 ];
 
 pub(crate) fn run() -> Result<bool> {
-    let missing = [COMPILER, QEMU].into_iter().find(|program| !place::has(program));
-    place::needs(
-        missing
-            .map(|program| format!("needs {program} (Debian: gcc-aarch64-linux-gnu, qemu-user)")),
-    )?;
-    place::needs_library(TARGET)?;
+    place::needs_programs(&[COMPILER, QEMU], " (Debian: gcc-aarch64-linux-gnu, qemu-user)")?;
     let whole: Vec<String> =
         WHOLE.iter().map(|name| format!("--package=halfpower-{name}")).collect();
     let mut words = vec!["test", "--quiet", "--no-fail-fast"];
@@ -106,19 +101,12 @@ fn real_file(program: &Path) -> Result<bool> {
 
 /// Whether the crates with architecture-dependent code compile for Arm (half a minute from scratch).
 pub(crate) fn smoke() -> Result<bool> {
-    place::needs_library(TARGET)?;
-    let crates = ["--package=halfpower-engine", "--package=halfpower-host"];
-    cargo(&[&["check", "--quiet"], crates.as_slice()].concat())
+    cargo(&["check", "--quiet", "--package=halfpower-engine", "--package=halfpower-host"])
 }
 
 /// Runs a cargo command for the target; returns whether it succeeded.
 fn cargo(words: &[&str]) -> Result<bool> {
-    let (verb, rest) = words.split_first().context("a command has a verb")?;
-    let mut cargo = place::cargo();
-    cargo.args([verb, "--target", TARGET]).args(rest);
-    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", COMPILER);
     let runner = format!("{QEMU} -L {LIBRARIES}");
-    cargo.env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER", &runner);
-    cargo.env(testkit::EMULATOR, runner);
-    Ok(cargo.status().context("cannot run cargo")?.success())
+    let mut cargo = place::cross(TARGET, words, COMPILER, &runner)?;
+    Ok(cargo.env(testkit::EMULATOR, runner).status().context("cannot run cargo")?.success())
 }

@@ -1,15 +1,15 @@
 //! Checks that the commands and outputs in the documentation are real.
 //!
-//! Every `halfpower VERB --flag` in a Markdown page, inline or in a block, must exist according to the
-//! binary's own `--help`. Every command in a `console` block is run, and its output must match the page byte
+//! Every `halfpower VERB --flag` in a Markdown page, inline or in a block, must exist in the program's own
+//! table of commands. Every command in a `console` block is run, and its output must match the page byte
 //! by byte. Such blocks use simulated targets only, whose results are the same on every machine. Each page
 //! has its own database, so a later command of the page can refer to a result as `last`. Output of a real
 //! disk belongs in `text` blocks. `cargo xtask tidy --bless` writes the actual output into the page.
 
-use crate::VERBS;
+use crate::CommandLine;
 use crate::tidy::{File, PageLine, Problem, list, prose_and_fences};
 use anyhow::{Context, Result};
-use std::collections::BTreeMap;
+use clap::CommandFactory;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use workload::fio;
@@ -22,12 +22,14 @@ const STARTS: [&str; 2] = ["cargo run --release -- ", "halfpower "];
 /// # Errors
 /// If a page cannot be read or written, or a program cannot be run.
 pub fn check(root: &Path, binary: &Path, bless: bool) -> Result<Vec<Problem>> {
-    let mut shell = Shell::new(root, binary)?;
+    let shell = Shell::new(root, binary)?;
+    let mut halfpower = halfpower::command();
+    halfpower.build();
     let mut problems = Vec::new();
     for file in list(root)?.iter().filter(|file| file.path.ends_with(".md")) {
         for line in prose_and_fences(&file.text) {
             for command in commands(&line) {
-                let what = command_problem(&mut shell, command)?;
+                let what = command_problem(&halfpower, command);
                 problems.extend(what.map(|what| file.problem(line.number, what)));
             }
         }
@@ -39,31 +41,15 @@ pub fn check(root: &Path, binary: &Path, bless: bool) -> Result<Vec<Problem>> {
 /// Runs commands of the documentation without the user's own database.
 struct Shell {
     root: PathBuf,
-    binary: PathBuf,
     /// Contains a link to the binary under its usual name, and a database per page.
     folder: tempfile::TempDir,
-    /// Help texts by the words before the first flag; `None` if the binary rejects the words.
-    helps: BTreeMap<String, Option<String>>,
 }
 
 impl Shell {
     fn new(root: &Path, binary: &Path) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         std::os::unix::fs::symlink(binary, folder.path().join("halfpower"))?;
-        let (root, binary) = (root.to_owned(), binary.to_owned());
-        Ok(Self { root, binary, folder, helps: BTreeMap::new() })
-    }
-
-    /// The output of `halfpower WORDS --help`.
-    fn help(&mut self, words: &str) -> Result<Option<&str>> {
-        if !self.helps.contains_key(words) {
-            let mut command = Command::new(&self.binary);
-            let output = command.args(words.split_whitespace()).arg("--help").output();
-            let output = output.with_context(|| format!("cannot run {}", self.binary.display()))?;
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            self.helps.insert(words.to_owned(), output.status.success().then_some(text));
-        }
-        Ok(self.helps.get(words).and_then(Option::as_deref))
+        Ok(Self { root: root.to_owned(), folder })
     }
 
     /// Standard output of a shell command of a page, at 80 columns and without colour.
@@ -118,61 +104,39 @@ fn fio_problem(rest: &str) -> Option<String> {
     read.err().map(|errors| errors[0].to_string())
 }
 
-fn command_problem(shell: &mut Shell, command: &str) -> Result<Option<String>> {
+fn command_problem(halfpower: &clap::Command, command: &str) -> Option<String> {
     // The rest belongs to the shell, or is a comment.
     let command = command.split(['|', ';', '>', '#', '&']).next().unwrap_or_default();
     if let Some(rest) = command.strip_prefix("cargo xtask ") {
         let verb = rest.split_whitespace().next().unwrap_or_default();
-        let known =
-            VERBS.iter().any(|(name, ..)| *name == verb) || verb.chars().all(char::is_uppercase);
-        return Ok((!known).then(|| format!("cargo xtask knows no {verb}")));
+        let known = CommandLine::command().find_subcommand(verb).is_some()
+            || verb.chars().all(char::is_uppercase);
+        return (!known).then(|| format!("cargo xtask knows no {verb}"));
     }
     let rest = STARTS.iter().find_map(|start| command.strip_prefix(start)).unwrap_or_default();
     let is_fio = |word: &str| word.starts_with("--name=") || word.ends_with(".fio");
     if rest.starts_with("run ") && rest.split_whitespace().any(is_fio) {
-        return Ok(fio_problem(rest));
+        return fio_problem(rest);
     }
-    let (verb, flags) = parts(rest);
+    let verb = rest.split_whitespace().next().filter(|word| !word.starts_with('-'));
     // A placeholder such as VERB stands for any command.
-    if verb.chars().any(char::is_uppercase) {
-        return Ok(None);
+    if verb.is_some_and(|verb| verb.contains(char::is_uppercase)) {
+        return None;
     }
-    // The first page of help does not list the program's own flags.
-    if verb.is_empty() && flags.iter().all(|flag| flag == "--version" || flag == "--help") {
-        return Ok(None);
+    let mut named = halfpower;
+    for word in rest.split_whitespace() {
+        let Some(inner) = named.find_subcommand(word) else { break };
+        named = inner;
     }
-    let Some(help) = shell.help(&verb)? else {
-        return Ok(Some(format!("halfpower knows no `{verb}`")));
-    };
-    let unknown = flags.iter().find(|flag| !knows(help, flag));
-    Ok(unknown.map(|flag| format!("`halfpower {verb}` knows no {flag}")))
-}
-
-/// Commands with two words.
-const TWO_WORDS: [[&str; 2]; 2] = [["show", "list"], ["show", "validate"]];
-
-/// The verb (with its second word, as in `show list`) and the long flags of a command.
-fn parts(rest: &str) -> (String, Vec<String>) {
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    let has_two = TWO_WORDS.iter().any(|two| words.starts_with(two));
-    let verbs = if has_two { 2 } else { 1 };
-    let verb: Vec<&str> =
-        words.iter().take(verbs).take_while(|word| !word.starts_with('-')).copied().collect();
-    let flags = words
-        .iter()
-        .filter(|word| word.starts_with("--") && word.len() > 2)
-        .map(|word| word.split('=').next().unwrap_or(word))
-        .map(|word| word.trim_end_matches([',', '.', ']', ')', ':']).to_owned())
-        .collect();
-    (verb.join(" "), flags)
-}
-
-/// Whether a help text lists a flag as a whole word.
-fn knows(help: &str, flag: &str) -> bool {
-    help.match_indices(flag).any(|(at, _)| {
-        let after = help[at + flag.len()..].chars().next();
-        after.is_none_or(|letter| !letter.is_alphanumeric() && letter != '-')
-    })
+    if let Some(verb) = verb.filter(|_| std::ptr::eq(named, halfpower)) {
+        return Some(format!("halfpower knows no `{verb}`"));
+    }
+    let flags = rest.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+    let flags = flags.map(|flag| flag.split('=').next().unwrap_or(flag));
+    let mut flags = flags.map(|flag| flag.trim_end_matches([',', '.', ']', ')', ':']));
+    let knows = |flag: &str| named.get_arguments().any(|known| known.get_long() == Some(flag));
+    let unknown = flags.find(|flag| !flag.is_empty() && !knows(flag));
+    unknown.map(|flag| format!("`halfpower {}` knows no --{flag}", named.get_name()))
 }
 
 /// Runs the commands of a page's console blocks, and compares or rewrites their outputs.

@@ -6,130 +6,101 @@
 use crate::cases::{
     self, Case, Drawn, Kind, Profiles, Scores, draw, draw_of, stage, without_profile,
 };
-use crate::judge::Tally;
-use crate::{arguments::Arguments, diagnosis_eval_real};
-use anyhow::{Context, Result};
+use crate::diagnosis_eval_real;
+use anyhow::{Result, anyhow};
+use clap::ValueEnum;
+use std::ops::Range;
 
 /// Default number of draws.
 const DRAWS: u64 = 500;
 
-pub(crate) const SWITCHES: [&str; 2] = ["--real", "--unprofiled"];
-pub(crate) const VALUES: [&str; 7] =
-    ["--draws", "--first", "--kind", "--seed", "--binary", "--medium", "--recordings"];
-
-/// Draws, judges and prints; returns whether the goals are reached.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    if flags.has("--real") {
-        return diagnosis_eval_real::run(flags);
-    }
-    let named = |name: String| {
-        let known = || Kind::all().map(Kind::name).join(", ");
-        Kind::named(&name).with_context(|| format!("no kind {name:?}; known are {}", known()))
-    };
-    let kind = flags.value("--kind")?.map(named).transpose()?;
-    let unprofiled = flags.has("--unprofiled");
-    let case = |seed| {
-        let case = kind.map_or_else(|| draw(seed), |kind| draw_of(kind, seed));
-        if unprofiled { without_profile(case) } else { case }
-    };
-    let mut profiles = Profiles::default();
-    if let Some(seed) = flags.value("--seed")? {
-        return show(&case(seed), &mut profiles);
-    }
-    let first: u64 = flags.value("--first")?.unwrap_or(1);
-    let seeds = first..first + flags.value("--draws")?.unwrap_or(DRAWS);
-    let cases: Vec<Case> = seeds.map(case).collect();
-    let drawn = cases::run(&cases, &mut profiles)?;
-    Ok(print(&drawn).reached())
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// Number of draws, or of rounds over the real cases.
+    #[arg(long)]
+    draws: Option<u64>,
+    /// The first seed.
+    #[arg(long, default_value_t = 1)]
+    first: u64,
+    /// One kind of case, or the real cases whose name contains this.
+    #[arg(long)]
+    kind: Option<String>,
+    /// Show the case of one seed.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Without a profile of the device.
+    #[arg(long)]
+    unprofiled: bool,
+    /// On real devices.
+    #[arg(long)]
+    real: bool,
+    #[command(flatten)]
+    staging: diagnosis_eval_real::Flags,
 }
 
-/// Prints the scores of the draws, and those that failed; returns the scores.
-fn print(drawn: &[Drawn]) -> Scores {
-    let scores = Scores::of(drawn);
+/// Draws, judges and prints; returns whether the goals are reached.
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    if flags.real {
+        let seeds = flags.first..flags.first + flags.draws.unwrap_or(1);
+        return diagnosis_eval_real::run(&flags.staging, &seeds, flags.kind.as_deref());
+    }
+    let named = |name: &String| {
+        Kind::from_str(name, false).map_err(|_| {
+            let known: Vec<String> =
+                Kind::value_variants().iter().map(|kind| kind.name()).collect();
+            anyhow!("no kind {name:?}; known are {}", known.join(", "))
+        })
+    };
+    let kind = flags.kind.as_ref().map(named).transpose()?;
+    let case = |seed| {
+        let case = kind.map_or_else(|| draw(seed), |kind| draw_of(kind, seed));
+        if flags.unprofiled { without_profile(case) } else { case }
+    };
+    if let Some(seed) = flags.seed {
+        return show(&case(seed));
+    }
+    let seeds = flags.first..flags.first + flags.draws.unwrap_or(DRAWS);
+    Ok(scores(case, seeds)?.reached())
+}
+
+/// Simulates the cases of these seeds; prints and returns their scores.
+pub(crate) fn scores(case: impl Fn(u64) -> Case, seeds: Range<u64>) -> Result<Scores> {
+    let cases: Vec<Case> = seeds.map(case).collect();
+    let drawn = cases::run(&cases, &mut Profiles::default())?;
+    let scores = Scores::of(&drawn);
     println!("{}\n\n{}", scores.text(), scores.reliability());
     for one in drawn.iter().filter(|one| failed(one)) {
         println!("{}", words(one));
     }
-    scores
-}
-
-/// Which simulated cases are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// All kinds in turn, with a profile from before the fault.
-    Profiled,
-    /// The same without a profile, live or from a recording.
-    Unprofiled,
-    /// Programs that load the device below its maximum, every other one without a profile.
-    Paced,
-}
-
-/// Draws, prints and counts the cases of a part.
-pub(crate) fn tally(part: Part, draws: u64, first: u64) -> Result<Tally> {
-    let case = |seed: u64| match part {
-        Part::Profiled => draw(seed),
-        Part::Unprofiled => without_profile(draw(seed)),
-        Part::Paced if seed.is_multiple_of(2) => draw_of(Kind::Paced, seed),
-        Part::Paced => without_profile(draw_of(Kind::Paced, seed)),
-    };
-    let cases: Vec<Case> = (first..first + draws).map(case).collect();
-    let drawn = cases::run(&cases, &mut Profiles::default())?;
-    let scores = print(&drawn);
-    Ok(Tally {
-        draws: scores.draws,
-        right: scores.verdict_right,
-        asked: scores.draws,
-        advised: drawn.iter().filter(|one| one.score.advice_right).count(),
-        unnamed: scores.truth_unnamed,
-        gave_up: drawn.iter().filter(|one| one.score.gave_up).count(),
-        ..Tally::default()
-    })
+    Ok(scores)
 }
 
 fn failed(one: &Drawn) -> bool {
-    let missed = one.outcome.as_ref().is_some_and(|outcome| !outcome.inside);
-    !one.score.right || !one.score.advice_right || !one.score.expected_note_named || missed
+    !one.score.answer.told.is_empty() || one.outcome.as_ref().is_some_and(|outcome| !outcome.inside)
 }
 
 /// One failed draw as text.
-fn words(one: &Drawn) -> String {
-    let score = &one.score;
-    let mut what = Vec::new();
-    if !score.right {
-        let verdict = score.verdict.map_or_else(|| "none".to_owned(), record::Verdict::name);
-        let doubt = if score.truth_unnamed { " without the truth beside it" } else { "" };
-        what.push(format!("verdict {verdict}{doubt}"));
-    }
-    if !score.advice_right {
-        let first = score.first.map_or_else(|| "silence".to_owned(), record::Strategy::name);
-        what.push(format!("first advice {first}"));
-    }
-    if let Some(expected_note) = one.case.expected_note.filter(|_| !score.expected_note_named) {
-        what.push(format!("{} not named", expected_note.name()));
-    }
-    if let Some(outcome) = one.outcome.as_ref().filter(|outcome| !outcome.inside) {
-        let unit = if outcome.by_rate { ("/s", 1.0) } else { ("us", 1e-3) };
-        what.push(format!(
-            "{} gave {:.0} {}, not {:.0} to {:.0}",
+fn words(Drawn { case, score, outcome }: &Drawn) -> String {
+    let mut what = score.answer.told.clone();
+    if let Some(outcome) = outcome.as_ref().filter(|outcome| !outcome.inside) {
+        let (unit, factor) = if outcome.by_rate { ("/s", 1.0) } else { ("us", 1e-3) };
+        what += &format!(
+            "; {} gave {:.0} {unit}, not {:.0} to {:.0}",
             outcome.strategy.name(),
-            outcome.found * unit.1,
-            unit.0,
-            outcome.predicted.low * unit.1,
-            outcome.predicted.high * unit.1
-        ));
+            outcome.found * factor,
+            outcome.predicted.low * factor,
+            outcome.predicted.high * factor
+        );
     }
-    let device = one.case.disks.first().map_or("", |disk| disk.is.as_str());
-    let side = if one.case.opposite { ", opposite" } else { "" };
-    format!(
-        "--kind {} --seed {}{side} ({device}): {}",
-        one.case.kind.name(),
-        one.case.seed,
-        what.join("; ")
-    )
+    let device = case.disks.first().map_or("", |disk| disk.is.as_str());
+    let side = if case.opposite { ", opposite" } else { "" };
+    let what = what.trim_start_matches("; ");
+    format!("--kind {} --seed {}{side} ({device}): {what}", case.kind.name(), case.seed)
 }
 
 /// Prints a case with its truth, its diagnosis, and what is wrong with it.
-fn show(case: &Case, profiles: &mut Profiles) -> Result<bool> {
+fn show(case: &Case) -> Result<bool> {
+    let profiles = &mut Profiles::default();
     let diagnosis = stage(case, profiles)?.diagnosed();
     println!("{case:#?}");
     println!("{}", report::terminal(&report::diagnosis(&diagnosis), &report::Style::default()));

@@ -1,6 +1,6 @@
 //! Saves results that are committed, each with its machine and versions.
 
-use crate::place;
+use crate::{child, place};
 use anyhow::{Context, Result};
 use host::kernel;
 use serde_json::{Value, json};
@@ -38,8 +38,8 @@ fn text(document: &Value) -> String {
 
 /// The first line of a command's output, if it succeeds.
 fn says(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).current_dir(place::root()).output().ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
+    let mut command = Command::new(program);
+    let text = child::text(command.args(arguments).current_dir(place::root()), &[0]).ok()?;
     text.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
 }
 

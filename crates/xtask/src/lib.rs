@@ -1,13 +1,11 @@
 //! The project's own gates and comparisons, as functions behind `cargo xtask VERB`.
 //!
 //! The crate is outside the workspace's default members, so a user's `cargo build` and `cargo test` never
-//! build it. Comparisons use the release binary, started from outside as by a user. Only the benches of the
-//! inner loop call it in-process, in a release build of this program. Rejected: shell scripts (no types, no
+//! build it. Comparisons use the release binary, started from outside as by a user. Rejected: shell scripts (no types, no
 //! tests) and a Makefile (a second language for what cargo's alias does).
 #![forbid(unsafe_code)]
 
 mod aarch64;
-mod arguments;
 mod bench;
 pub mod cases;
 mod child;
@@ -25,104 +23,93 @@ pub mod pairs;
 mod place;
 mod sanitize;
 mod screenshots;
+mod tally;
 pub mod tidy;
 mod truth;
 mod validate;
 mod ward;
 mod wine;
 
-use anyhow::{Result, bail};
-use arguments::Arguments;
+use anyhow::Result;
+use clap::{Parser, Subcommand};
 
-/// Printed by `cargo xtask` without a verb.
-pub const USAGE: &str = "\
-usage: cargo xtask VERB [flags]
-  ci                      everything that a change must pass
-  tidy [--bless]          the project's own lint; --bless rewrites the outputs shown in the docs
-  lines                   lines of code of each crate, without comments, blank lines and tests
-  bench [--smoke] [--only PART] [--no-keep] [--binary BINARY]
-                          speed and truth of the harness, also against fio, with goals
-  truth [--folder FOLDER] [--site NAME] [--binary BINARY] [--no-keep]
-                          predictions of a check against fio on files that fio, dd and PostgreSQL made
-  validate [--only DEVICE] [--seed N] [--binary BINARY]
-                          predictions against measurements, over all simulated devices
-  diagnosis-eval [--draws N] [--first SEED] [--kind KIND] [--seed N] [--unprofiled]
-  diagnosis-eval --real [--medium loop|zram|disk|served|journal] [--draws ROUNDS] [--first SEED]
-                 [--kind CASE] [--recordings DIR] [--binary BINARY]
-                          the diagnosis against cases with a known truth
-  lab [--only CASE] [--binary BINARY]
-                          the diagnosis and the engines on layers of a guest machine (qemu)
-  ward [--draws N] [--rounds N] [--first SEED] [--no-keep] [--binary BINARY]
-                          all three: simulated draws, real devices, the lab; its table is kept
-  sanitize                tests of engines, arrays, tracer and trials under AddressSanitizer, after a
-                          planted overflow was found
-  screenshots [--bless] [--only KIND] [--png FOLDER] [--binary BINARY]
-                          every kind of page in a browser, against rules and references
-  wine [CARGO WORDS]      the program for Windows under wine: a command of cargo, or without
-                          words the tests of what differs there
-  aarch64                 the program on 64-bit Arm, by cross build and qemu-user
-  dist [--check] [--try] [--target TRIPLE]
-                          the static program, packages, manual pages, licences;
-                          --check builds twice and compares, --try installs and removes";
+/// The project's own gates and comparisons.
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+pub(crate) struct CommandLine {
+    #[command(subcommand)]
+    verb: Verb,
+}
 
-/// A verb: its name, its switches, its flags with a value, and its function.
-type Verb = (
-    &'static str,
-    &'static [&'static str],
-    &'static [&'static str],
-    fn(&Arguments) -> Result<bool>,
-);
+#[derive(Subcommand)]
+enum Verb {
+    /// Everything that a change must pass.
+    Ci,
+    /// The project's own lint.
+    Tidy {
+        /// Rewrite the outputs shown in the docs.
+        #[arg(long)]
+        bless: bool,
+    },
+    /// Lines of code of each crate, without comments, blank lines and tests.
+    Lines,
+    /// Speed and truth of the harness, also against fio, with goals.
+    Bench(bench::Flags),
+    /// Predictions of a check against fio on files that fio, dd and PostgreSQL made.
+    Truth(truth::Flags),
+    /// Predictions against measurements, over all simulated devices.
+    Validate(validate::Flags),
+    /// The diagnosis against cases with a known truth.
+    DiagnosisEval(diagnosis_eval::Flags),
+    /// The diagnosis and the engines on layers of a guest machine (qemu).
+    Lab(lab::Flags),
+    /// The diagnosis on simulated draws, real devices and the lab; its table is kept.
+    Ward(ward::Flags),
+    /// Tests of engines, arrays, tracer and trials under AddressSanitizer, after a planted overflow was found.
+    Sanitize,
+    /// Every kind of page in a browser, against rules and references.
+    Screenshots(screenshots::Flags),
+    /// The program for Windows under wine.
+    Wine {
+        /// A command of cargo. Without words: the tests of what differs there.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// The program on 64-bit Arm, by cross build and qemu-user.
+    Aarch64,
+    /// The static program, packages, manual pages, licences.
+    Dist(dist::Flags),
+}
 
-const VERBS: [Verb; 14] = [
-    ("ci", &[], &[], |_| ci::run()),
-    ("tidy", &["--bless"], &[], |flags| tidy_all(flags.has("--bless"))),
-    ("lines", &[], &[], |_| lines::run()),
-    ("bench", &bench::SWITCHES, &bench::VALUES, bench::run),
-    ("truth", &truth::SWITCHES, &truth::VALUES, truth::run),
-    ("validate", &[], &validate::VALUES, validate::run),
-    ("aarch64", &[], &[], |_| aarch64::run()),
-    ("dist", &dist::SWITCHES, &dist::VALUES, dist::run),
-    ("lab", &[], &lab::VALUES, lab::run),
-    ("ward", &ward::SWITCHES, &ward::VALUES, ward::run),
-    ("wine", &[arguments::ANY], &[], wine::run),
-    ("sanitize", &[], &[], |_| sanitize::run()),
-    ("screenshots", &screenshots::SWITCHES, &screenshots::VALUES, screenshots::run),
-    ("diagnosis-eval", &diagnosis_eval::SWITCHES, &diagnosis_eval::VALUES, diagnosis_eval::run),
-];
-
-/// From now on, a signal removes the devices that a verb has made. Also removes what a killed run left
-/// behind.
+/// Runs the verb of the command line; returns whether it passed. From now on, a signal removes the devices
+/// that a verb has made. Also removes what a killed run left behind.
 ///
 /// # Errors
-/// If signals cannot be watched.
-pub fn clean_up() -> Result<()> {
+/// If something needed cannot be run.
+pub fn run() -> Result<bool> {
+    let verb = CommandLine::parse().verb;
     testkit::undo_on_signals()?;
     for what in testkit::undo_left_over() {
         println!("removed what a killed run had left: {what}");
     }
-    Ok(())
-}
-
-/// Runs one verb; returns whether it passed.
-///
-/// # Errors
-/// If the arguments are wrong or something needed cannot be run.
-pub fn run(arguments: &[String]) -> Result<bool> {
-    let Some((verb, rest)) = arguments.split_first() else {
-        bail!("no verb\n{USAGE}");
+    let done = match &verb {
+        Verb::Ci => ci::run(),
+        Verb::Tidy { bless } => tidy_all(*bless),
+        Verb::Lines => lines::run(),
+        Verb::Bench(flags) => bench::run(flags),
+        Verb::Truth(flags) => truth::run(flags),
+        Verb::Validate(flags) => validate::run(flags),
+        Verb::DiagnosisEval(flags) => diagnosis_eval::run(flags),
+        Verb::Lab(flags) => lab::run(flags),
+        Verb::Ward(flags) => ward::run(flags),
+        Verb::Sanitize => sanitize::run(),
+        Verb::Screenshots(flags) => screenshots::run(flags),
+        Verb::Wine { words } => wine::run(words),
+        Verb::Aarch64 => aarch64::run(),
+        Verb::Dist(flags) => dist::run(flags),
     };
-    let passed_on = verb == "wine" && rest.len() > 1;
-    if verb == "help" || !passed_on && arguments.iter().any(|word| word == "--help" || word == "-h")
-    {
-        println!("{USAGE}");
-        return Ok(true);
-    }
-    let Some((_, switches, values, work)) = VERBS.iter().find(|(name, ..)| name == verb) else {
-        bail!("no verb {verb:?}\n{USAGE}");
-    };
-    let arguments = Arguments::read(rest, switches, values)?;
-    Ok(place::lacked(work(&arguments))?.unwrap_or_else(|lacks| {
-        testkit::skip(verb, &lacks);
+    Ok(place::lacked(done)?.unwrap_or_else(|lacks| {
+        testkit::skip(&std::env::args().nth(1).unwrap_or_default(), &lacks);
         true
     }))
 }

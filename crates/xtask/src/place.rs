@@ -31,35 +31,24 @@ pub(crate) fn target_folder() -> PathBuf {
 /// The development build, as the tests build it. Built alone, the package would select other features of its
 /// dependencies, and they would all be rebuilt.
 pub(crate) fn dev_binary() -> Result<PathBuf> {
-    built("halfpower", &["test", "--no-run", "--quiet"], "debug")
+    built(&["test", "--no-run", "--quiet"], "debug")
 }
 
 /// The program: the named one, or else the development build for a smoke run and the release build for
 /// figures.
-pub(crate) fn binary(named: Option<PathBuf>, smoke: bool) -> Result<PathBuf> {
+pub(crate) fn binary(named: Option<&Path>, smoke: bool) -> Result<PathBuf> {
     match named {
         // Absolute, because commands run in other folders.
-        Some(binary) => {
-            std::fs::canonicalize(&binary).with_context(|| binary.display().to_string())
-        }
+        Some(binary) => std::fs::canonicalize(binary).with_context(|| binary.display().to_string()),
         None if smoke => dev_binary(),
-        None => built("halfpower", &RELEASE, "release"),
+        None => built(&["build", "--release", "--quiet", "--package=halfpower"], "release"),
     }
 }
 
-pub(crate) fn release_xtask() -> Result<PathBuf> {
-    built("xtask", &RELEASE, "release")
-}
-
-/// Builds both programs together. Built alone, each selects other features of the dependencies, and the next
-/// build of the other rebuilds them all.
-const RELEASE: [&str; 6] =
-    ["build", "--release", "--quiet", "--package=halfpower", "--package=xtask", "--bins"];
-
-fn built(program: &str, words: &[&str], folder: &str) -> Result<PathBuf> {
+fn built(words: &[&str], folder: &str) -> Result<PathBuf> {
     let status = cargo().args(words).status().context("cannot run cargo")?;
-    ensure!(status.success(), "the {folder} build of {program} failed");
-    let binary = target_folder().join(folder).join(program);
+    ensure!(status.success(), "the {folder} build failed");
+    let binary = target_folder().join(folder).join("halfpower");
     ensure!(binary.is_file(), "the build left no {}", binary.display());
     Ok(binary)
 }
@@ -67,6 +56,25 @@ fn built(program: &str, words: &[&str], folder: &str) -> Result<PathBuf> {
 /// Whether a program can be run.
 pub(crate) fn has(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|told| told.status.success())
+}
+
+/// Fails if one of these programs cannot be run, with a hint how to install it.
+pub(crate) fn needs_programs(programs: &[&str], hint: &str) -> Result<()> {
+    let missing = programs.iter().find(|program| !has(program));
+    needs(missing.map(|program| format!("needs {program}{hint}")))
+}
+
+/// A cargo command for another target, with its linker and the runner of its programs.
+pub(crate) fn cross(target: &str, words: &[&str], linker: &str, runner: &str) -> Result<Command> {
+    needs_library(target)?;
+    let (verb, rest) = words.split_first().context("no command of cargo")?;
+    let mut cargo = cargo();
+    cargo.args([verb, "--target", target]).args(rest);
+    for (name, program) in [("LINKER", linker), ("RUNNER", runner)] {
+        let target = target.to_uppercase().replace('-', "_");
+        cargo.env(format!("CARGO_TARGET_{target}_{name}"), program);
+    }
+    Ok(cargo)
 }
 
 /// Something that this machine lacks, as an error. A verb that ends with it is skipped.
@@ -93,7 +101,7 @@ pub(crate) fn lacked<T>(done: Result<T>) -> Result<std::result::Result<T, String
 }
 
 /// Fails with how to install Rust's standard library for a target, if it is missing.
-pub(crate) fn needs_library(target: &str) -> Result<()> {
+fn needs_library(target: &str) -> Result<()> {
     let mut rustc = Command::new("rustc");
     rustc.args(["--print=target-libdir", "--target", target]).current_dir(root());
     let there = rustc

@@ -6,11 +6,11 @@
 //! visits to the same light loads. Two devices are omitted: `faulty`, whose trials do not count, and
 //! `drifting`, which is never steady. `--only` accepts any simulated device.
 
-use crate::arguments::Arguments;
 use crate::{child, place};
 use anyhow::{Context, Result};
 use record::{ModelName, Validation};
-use std::path::Path;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Every kind of device in the catalogue.
@@ -20,25 +20,28 @@ const DEVICES: &str = "mm1 md1 mg1 mmc mdc capped cloud jittery st15150w st34371
 /// Number of loads per device.
 const TRIALS: &str = "24";
 
-/// Flags that replace defaults: one device instead of all, the seed of profiles and loads, and the binary
-/// instead of the release build.
-pub(crate) const VALUES: [&str; 3] = ["--only", "--seed", "--binary"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// One device instead of all.
+    #[arg(long)]
+    only: Option<String>,
+    /// The seed of profiles and loads.
+    #[arg(long)]
+    seed: Option<u64>,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
 
 /// Prints a line per device; returns whether all reach their goals.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
     let folder = tempfile::tempdir()?;
-    let binary = place::binary(flags.value("--binary")?, false)?;
-    let seed: Option<u64> = flags.value("--seed")?;
-    println!(
-        "{:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}  goal",
-        "device", "<70 %", "≥70 %", "repeat", "max", "M/M/1", "U law", "l-dep", "mix"
-    );
+    let binary = place::binary(flags.binary.as_deref(), false)?;
+    let heads = ["<70 %", "≥70 %", "repeat", "max", "M/M/1", "U law", "l-dep", "mix"];
+    println!("{}", line("device", heads, "goal"));
     let mut all_reached = true;
-    let only: Option<String> = flags.value("--only")?;
-    let all_devices = || DEVICES.split_whitespace().collect();
-    let devices = only.as_deref().map_or_else(all_devices, |device| vec![device]);
-    for (at, device) in devices.into_iter().enumerate() {
-        let found = validated(&binary, device, &folder.path().join(format!("{at}.db")), seed)?;
+    for (at, device) in flags.only.as_deref().unwrap_or(DEVICES).split_whitespace().enumerate() {
+        let found =
+            validated(&binary, device, &folder.path().join(format!("{at}.db")), flags.seed)?;
         print_line(device, &found);
         all_reached &= found.summary.reached == Some(true);
     }
@@ -71,12 +74,16 @@ fn share(value: Option<f64>) -> String {
         .map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
+fn line<T: Display>(device: &str, cells: [T; 8], goal: &str) -> String {
+    let cells = cells.map(|cell| format!(" {cell:>7}")).concat();
+    format!("{device:34}{cells}  {goal}")
+}
+
 fn print_line(device: &str, found: &Validation) {
     let summary = &found.summary;
     let of = |model: ModelName| summary.accuracy.iter().find(|one| one.model == model);
     let light = |model| share(of(model).and_then(|one| one.median_rel));
-    println!(
-        "{device:34} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}  {}",
+    let cells = [
         light(summary.advised),
         share(of(summary.advised).and_then(|one| one.loaded_median_rel)),
         share(summary.repeat_rel),
@@ -85,6 +92,7 @@ fn print_line(device: &str, found: &Validation) {
         light(ModelName::UtilizationLaw),
         light(ModelName::LoadDependent),
         light(ModelName::MixCapacity),
-        if summary.reached == Some(true) { "reached" } else { "NOT reached" }
-    );
+    ];
+    let reached = summary.reached == Some(true);
+    println!("{}", line(device, cells, if reached { "reached" } else { "NOT reached" }));
 }

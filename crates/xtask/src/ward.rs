@@ -1,46 +1,64 @@
 //! Runs all evaluations of the diagnosis: simulated cases, real devices of this machine, and layers in
 //! guests. All are judged in the same way, and one table of the results is saved.
 
-use crate::diagnosis_eval::Part;
-use crate::judge::Tally;
-use crate::{arguments::Arguments, diagnosis_eval, diagnosis_eval_real, kept, lab, place};
+use crate::cases::{Case, Kind, draw, draw_of, without_profile};
+use crate::tally::Tally;
+use crate::{diagnosis_eval, diagnosis_eval_real, kept, lab, place};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
-pub(crate) const VALUES: [&str; 4] = ["--draws", "--rounds", "--first", "--binary"];
-/// Default numbers of simulated draws, and of rounds over the real cases.
-const DRAWS: u64 = 1_000;
-const ROUNDS: u32 = 4;
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// Number of simulated draws.
+    #[arg(long, default_value_t = 1_000)]
+    draws: u64,
+    /// Number of rounds over the real cases.
+    #[arg(long, default_value_t = 4)]
+    rounds: u64,
+    /// The first seed. The current time gives seeds that have not been used before.
+    #[arg(long)]
+    first: Option<u64>,
+    #[arg(long)]
+    no_keep: bool,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
+
+/// The simulated parts: all kinds in turn, with a profile from before the fault; the same without a profile,
+/// live or from a recording; and programs that load the device below its maximum, every other one without a
+/// profile.
+const SIMULATED: [(&str, fn(u64) -> Case); 3] = [
+    ("simulated", draw),
+    ("unprofiled", |seed| without_profile(draw(seed))),
+    ("paced", |seed| {
+        let case = draw_of(Kind::Paced, seed);
+        if seed.is_multiple_of(2) { case } else { without_profile(case) }
+    }),
+];
 
 /// Runs all three; returns whether each reaches its goal and none was skipped.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let draws = flags.value("--draws")?.unwrap_or(DRAWS);
-    let rounds = flags.value("--rounds")?.unwrap_or(ROUNDS);
-    // The current time gives seeds that have not been used before.
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    let Flags { draws, rounds, first, .. } = *flags;
     let now = u64::try_from(jiff::Timestamp::now().as_second())?;
-    let first = flags.value("--first")?.unwrap_or(now);
-    let binary: Option<PathBuf> = flags.value("--binary")?;
-    let binary = place::binary(binary, false)?;
-    println!("simulated: {draws} draws from seed {first}");
-    let simulated = diagnosis_eval::tally(Part::Profiled, draws, first)?;
-    println!("\nsimulated, without a profile: {draws} draws");
-    let unprofiled = diagnosis_eval::tally(Part::Unprofiled, draws, first)?;
-    println!("\nsimulated, paced: {draws} draws");
-    let paced = diagnosis_eval::tally(Part::Paced, draws, first)?;
+    let first = first.unwrap_or(now);
+    let binary = place::binary(flags.binary.as_deref(), false)?;
+    let mut simulated = Vec::new();
+    for (name, case) in SIMULATED {
+        println!("\n{name}: {draws} draws from seed {first}");
+        simulated.push((name, diagnosis_eval::scores(case, first..first + draws)?.tally));
+    }
     println!("\nreal: {rounds} rounds from seed {first}");
-    let media = &diagnosis_eval_real::Medium::ALL;
-    let real = diagnosis_eval_real::tally(Some(binary.clone()), media, rounds, first, None, None);
+    let staging = diagnosis_eval_real::Flags::default();
+    let real = diagnosis_eval_real::tally(&staging, &binary, &(first..first + rounds), None);
     let real = place::lacked(real)?;
     println!("\nlab");
     let lab = place::lacked(lab::tally(binary, |_| true))?;
 
-    let mut parts: Vec<(&str, Value)> =
-        vec![("first_seed", json!(first)), ("simulated", json!(simulated))];
-    println!("\n{}\n{}", Tally::heads(), simulated.line("simulated"));
-    let mut reached = simulated.reached();
-    for (name, tally) in [("unprofiled", &unprofiled), ("paced", &paced)] {
+    let mut parts: Vec<(&str, Value)> = vec![("first_seed", json!(first))];
+    println!("\n{}", Tally::heads());
+    let mut reached = true;
+    for (name, tally) in simulated {
         println!("{}", tally.line(name));
         parts.push((name, json!(tally)));
         reached &= tally.reached();
@@ -63,7 +81,7 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         reached &= lab.ended_well();
         parts.push(("faults", json!(lab.faults)));
     }
-    if !flags.has("--no-keep") {
+    if !flags.no_keep {
         kept::keep("ward", &parts)?;
     }
     Ok(reached)

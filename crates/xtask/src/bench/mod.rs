@@ -2,42 +2,44 @@
 //!
 //! Each part is measured in alternating runs (see [`crate::pairs`]), bound to one CPU, and judged by gates
 //! that have proved what they can detect ([`gate`]). A full run saves all figures under `benches/results`,
-//! with the machine and the versions, one file per part and day. The figures are those of the release build;
-//! a debug build of this program starts it. Rejected: a bench library with saved baselines, which compares
+//! with the machine and the versions, one file per part and day. The figures are those of the release build,
+//! which is started as by a user. Rejected: a bench library with saved baselines, which compares
 //! the states of the machine on two occasions.
 
-mod delay;
 mod gate;
-mod loops;
-mod machine;
-mod nops;
 mod null;
 mod simulated;
-mod truth;
 mod versus;
 
-use crate::arguments::Arguments;
 use crate::{kept, place};
 use anyhow::{Context as _, Result, ensure};
 use gate::Gate;
 use serde_json::{Value, json};
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// A part of the measurement: name, description, function.
 type Part = (&'static str, &'static str, fn(&Context) -> Result<Report>);
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 4] = [
     ("null", "what the harness costs per request", null::run),
-    ("truth", "whether fast times are true", truth::run),
-    ("nops", "full accounting on a real ring", nops::run),
     ("tmpfs", "against fio on a cached file", |context| versus::run(context, "tmpfs")),
     ("zram", "against fio on a RAM block device", |context| versus::run(context, "zram")),
     ("simulated", "how fast the simulator steps", simulated::run),
 ];
 
-pub(crate) const SWITCHES: [&str; 2] = ["--smoke", "--no-keep"];
-pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// A tiny run of everything, to test that it works.
+    #[arg(long)]
+    smoke: bool,
+    /// One part.
+    #[arg(long)]
+    only: Option<String>,
+    #[arg(long)]
+    no_keep: bool,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
 
 struct Context {
     /// Only test that everything runs and is parsed, regardless of the figures.
@@ -72,31 +74,15 @@ impl Report {
     }
 }
 
-/// Runs the release build of this program with the same arguments.
-fn run_released() -> Result<bool> {
-    let program = place::release_xtask()?;
-    let status = Command::new(&program)
-        .args(std::env::args_os().skip(1))
-        .status()
-        .with_context(|| format!("cannot run {}", program.display()))?;
-    ensure!(status.code().is_some_and(|code| code <= 1), "{} failed", program.display());
-    Ok(status.success())
-}
-
 /// Runs the selected parts; returns whether all figures were reached.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let only: Option<String> = flags.value("--only")?;
-    let named = |name: &str| only.as_ref().is_none_or(|only| only == name);
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    let named = |name: &str| flags.only.as_ref().is_none_or(|only| only == name);
     let names = PARTS.map(|(name, ..)| name);
     ensure!(names.into_iter().any(named), "--only is one of {}", names.join(", "));
-    let smoke = flags.has("--smoke");
-    if cfg!(debug_assertions) && !smoke {
-        return run_released();
-    }
-    let binary: Option<PathBuf> = flags.value("--binary")?;
+    let smoke = flags.smoke;
     // A smoke run has no figures worth saving. Figures of another binary do not belong to this version.
-    let keep = !smoke && binary.is_none() && !flags.has("--no-keep");
-    let binary = place::binary(binary, smoke)?;
+    let keep = !smoke && flags.binary.is_none() && !flags.no_keep;
+    let binary = place::binary(flags.binary.as_deref(), smoke)?;
     let context = Context { smoke, core: crate::child::core()?, binary };
     let mut missed = Vec::new();
     for (name, about, part) in PARTS.into_iter().filter(|(name, ..)| named(name)) {

@@ -1,9 +1,8 @@
 //! Builds cases: loads as shares of a device's capacity, and cases with one disk.
 
-use crate::cases::case::{Case, Disk, Expect, Kind, Load};
+use crate::cases::case::{Case, Disk, Expect, Load};
 use crate::cases::devices::Device;
 use crate::cases::dice::Dice;
-use crate::cases::sources::Source;
 use record::Strategy::{
     self, CachedDisks, DirectIo, DiskArray, FasterDisks, MoreDisks, MoveNeighbour, Restore,
     Scheduler, ShallowerQueue,
@@ -79,20 +78,13 @@ pub(crate) fn one(
 ) -> Case {
     let seconds = device.seconds;
     Case {
-        seed: 0,
-        kind: Kind::Healthy,
-        opposite: false,
         disks: vec![Disk::new(device, is, loads)],
         seconds,
         interval_s: if seconds >= 60 && dice.flip() { 2 } else { 1 },
         traced: dice.flip(),
-        bare: false,
-        limits_unseen: false,
-        source: Source::Live,
         expects: vec![expect(0, 0, seconds, verdicts)],
         advice: advice.to_vec(),
-        may_be_silent: false,
-        expected_note: None,
+        ..Case::default()
     }
 }
 
@@ -108,14 +100,7 @@ pub(crate) fn well(
 }
 
 pub(crate) fn expect(disk: usize, from_s: u64, to_s: u64, verdicts: &[Verdict]) -> Expect {
-    Expect {
-        disk,
-        from_s,
-        to_s,
-        verdicts: verdicts.to_vec(),
-        undecided: Vec::new(),
-        hidden: Vec::new(),
-    }
+    Expect { disk, from_s, to_s, verdicts: verdicts.to_vec(), ..Expect::default() }
 }
 
 /// Acceptable verdicts on a rate that a healthy device sustains.

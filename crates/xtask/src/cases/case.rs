@@ -2,14 +2,16 @@
 
 use crate::cases::devices::Device;
 use crate::cases::sources::Source;
+use clap::ValueEnum;
 use plan::scenarios::{Array, GroupLimit};
 use record::{DeviceFacts, NoteCode, Strategy, Verdict};
 use workload::Spec;
 
 /// Kinds of cases. Each kind also has an opposite, which differs in one condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
 pub enum Kind {
     /// A device as profiled, at any load that it sustains. Opposite: idle most of the time.
+    #[default]
     Healthy,
     /// Slower than profiled. Opposite: as profiled.
     Slower,
@@ -122,7 +124,7 @@ impl Disk {
 }
 
 /// The acceptable verdicts on a time segment.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Expect {
     /// Index of the disk.
     pub disk: usize,
@@ -141,7 +143,7 @@ pub struct Expect {
 }
 
 /// A case with its truth.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Case {
     /// Seed of the case.
     pub seed: u64,

@@ -7,36 +7,24 @@
 
 use crate::cases::case::{Case, Expect};
 use crate::cases::stage::name;
+use crate::judge::Answer;
 use record::{Confidence, DeviceDiagnosis, Diagnosis, Doubt, Episode, Strategy, Verdict};
 
 const SECOND: f64 = 1e9;
 /// Minimum share of the time with correct verdicts.
 const COVERED: f64 = 0.8;
-/// Lower limit of a probability, so that one draw with an "impossible" truth does not dominate the sum.
-const LEAST_PROBABILITY: f64 = 1e-3;
 
 /// Assessment of a diagnosis.
 #[derive(Clone, Debug)]
 pub struct Score {
+    /// The judgement of all segments of all disks. Its text says what is wrong; empty if nothing is.
+    pub answer: Answer,
     /// The verdict on most of the case's main segment.
     pub verdict: Option<Verdict>,
     /// Confidence of the verdict on most of each segment, except "not enough evidence".
     pub called: Vec<Called>,
-    /// How unexpected the truth was: the mean over segments of -ln of the probability that the diagnosis
-    /// gives to the correct verdicts.
-    pub surprise: f64,
-    /// Whether all segments of all disks got a correct verdict.
-    pub right: bool,
-    /// Whether any got a wrong verdict without a correct one among its alternatives.
-    pub truth_unnamed: bool,
-    /// Whether the diagnosis reported "not enough evidence" although it had enough.
-    pub gave_up: bool,
-    /// The first advice.
-    pub first: Option<Strategy>,
-    /// Whether the first advice is correct.
-    pub advice_right: bool,
-    /// Whether the diagnosis has the expected note of the case; `true` if none is expected.
-    pub expected_note_named: bool,
+    /// Whether the diagnosis has the expected note of the case, if one is expected.
+    pub noted: Option<bool>,
 }
 
 /// Confidence of a verdict.
@@ -56,20 +44,11 @@ pub struct Called {
 #[must_use]
 pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
     let of = |disk: usize| diagnosis.devices.iter().find(|found| found.device == name(disk));
-    let mut score = Score {
-        verdict: None,
-        called: Vec::new(),
-        surprise: 0.0,
-        right: true,
-        truth_unnamed: false,
-        gave_up: false,
-        first: None,
-        advice_right: true,
-        expected_note_named: true,
-    };
+    let mut answer = Answer { right: true, named: true, ..Answer::default() };
+    let (mut verdict, mut called, mut gave_up) = (None, Vec::new(), false);
     for (index, expect) in case.expects.iter().enumerate() {
         let Some(found) = of(expect.disk) else {
-            score.right = false;
+            answer.right = false;
             continue;
         };
         let share_where = |holds: fn(&Expect, &Episode) -> bool| -> f64 {
@@ -77,26 +56,45 @@ pub fn judge(case: &Case, diagnosis: &Diagnosis) -> Score {
             episodes.map(|episode| share(expect, episode)).sum()
         };
         if let Some(episode) = longest(expect, found) {
-            score.surprise += surprise(expect, episode) / case.expects.len() as f64;
             if index == 0 {
-                score.verdict = Some(episode.verdict);
+                verdict = Some(episode.verdict);
             }
             let evident = episode.verdict != Verdict::NotEnoughEvidence;
-            score.called.extend(evident.then(|| called(expect, episode)));
+            called.extend(evident.then(|| calls(expect, episode)));
         }
-        score.right &= share_where(is_right) >= COVERED;
-        score.truth_unnamed |= share_where(leaves_truth_unnamed) > 1.0 - COVERED;
-        score.gave_up |= share_where(gives_up) > 1.0 - COVERED;
+        answer.right &= share_where(is_right) >= COVERED;
+        answer.named &= share_where(leaves_truth_unnamed) <= 1.0 - COVERED;
+        gave_up |= share_where(gives_up) > 1.0 - COVERED;
     }
-    score.first = of(0).and_then(DeviceDiagnosis::first_remedy).map(|remedy| remedy.strategy);
-    score.expected_note_named = case.expected_note.is_none_or(|expected_note| {
-        of(0).is_some_and(|found| found.notes.iter().any(|note| note.code == expected_note))
-    });
-    score.advice_right = match &score.first {
+    let unknown = |expect: &Expect| expect.verdicts.contains(&Verdict::NotEnoughEvidence);
+    answer.gave_up = (!case.expects.first().is_some_and(unknown)).then_some(gave_up);
+    let fine = |expect: &Expect| expect.verdicts.iter().all(|verdict| verdict.is_fine());
+    let alarm = verdict.is_some_and(|it| !it.is_fine() && it != Verdict::NotEnoughEvidence);
+    let sure = called.first().is_some_and(|it: &Called| it.confidence != Confidence::Possible);
+    answer.alarm = case.expects.iter().all(fine).then_some((alarm, alarm && sure));
+    let first = of(0).and_then(DeviceDiagnosis::first_remedy).map(|remedy| remedy.strategy);
+    answer.advised = Some(match &first {
         None => case.advice.is_empty() || case.may_be_silent,
         Some(first) => case.advice.contains(first),
-    };
-    score
+    });
+    let noted = case.expected_note.map(|expected| {
+        of(0).is_some_and(|found| found.notes.iter().any(|note| note.code == expected))
+    });
+    let mut wrong = Vec::new();
+    if !answer.right {
+        let verdict = verdict.map_or_else(|| "none".to_owned(), Verdict::name);
+        let doubt = if answer.named { "" } else { " without the truth beside it" };
+        wrong.push(format!("verdict {verdict}{doubt}"));
+    }
+    if answer.advised == Some(false) {
+        let first = first.map_or_else(|| "silence".to_owned(), Strategy::name);
+        wrong.push(format!("first advice {first}"));
+    }
+    if let Some(expected) = case.expected_note.filter(|_| noted == Some(false)) {
+        wrong.push(format!("{} not named", expected.name()));
+    }
+    answer.told = wrong.join("; ");
+    Score { answer, verdict, called, noted }
 }
 
 /// The share of a segment that an episode covers.
@@ -114,16 +112,7 @@ fn longest<'a>(expect: &Expect, found: &'a DeviceDiagnosis) -> Option<&'a Episod
     episodes.max_by(|a, b| share(expect, a).total_cmp(&share(expect, b)))
 }
 
-/// -ln of the probability that is given to the correct verdicts of a segment.
-fn surprise(expect: &Expect, episode: &Episode) -> f64 {
-    let alternatives = episode.alternatives.iter().map(|other| (other.verdict, other.probability));
-    let all = alternatives.chain([(episode.verdict, episode.probability)]);
-    let right: f64 =
-        all.filter(|(verdict, _)| expect.verdicts.contains(verdict)).map(|(_, share)| share).sum();
-    -right.clamp(LEAST_PROBABILITY, 1.0).ln()
-}
-
-fn called(expect: &Expect, episode: &Episode) -> Called {
+fn calls(expect: &Expect, episode: &Episode) -> Called {
     let right = expect.verdicts.contains(&episode.verdict);
     let open = episode.alternatives.iter().map(|other| {
         (other.doubt, other.probability, !right && expect.verdicts.contains(&other.verdict))

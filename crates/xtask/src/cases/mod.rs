@@ -31,6 +31,8 @@ mod together;
 mod unclear;
 mod unprofiled;
 
+pub use crate::judge::Answer;
+pub use crate::tally::{Count, Tally};
 pub use carry_out::Outcome;
 pub use case::{Case, Disk, Expect, Kind, Load};
 pub use devices::Device;
@@ -40,4 +42,4 @@ pub use profiles::Profiles;
 pub use scores::{Drawn, Scores, run};
 pub use sources::Source;
 pub use stage::{Staged, stage};
-pub use unprofiled::{without_profile, without_profile_by};
+pub use unprofiled::without_profile;

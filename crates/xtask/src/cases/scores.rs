@@ -1,10 +1,11 @@
 //! Summarises many draws: the confusion matrix and the shares that the goals refer to.
 
 use crate::cases::carry_out::{Outcome, carry_out};
-use crate::cases::case::{Case, Expect, Kind};
+use crate::cases::case::{Case, Kind};
 use crate::cases::judge::{Called, Score, judge};
 use crate::cases::profiles::Profiles;
 use crate::cases::stage::{name, staged};
+use crate::tally::{Count, Tally};
 use anyhow::Result;
 use record::{Confidence, Doubt, Verdict};
 use std::collections::BTreeMap;
@@ -55,7 +56,7 @@ fn one(case: &Case, profiles: &Profiles) -> Result<Drawn> {
     let diagnosis = staged(case, profiles)?.diagnosed();
     let score = judge(case, &diagnosis);
     let first = diagnosis.devices.iter().find(|found| found.device == name(0));
-    let outcome = match first.filter(|_| score.advice_right) {
+    let outcome = match first.filter(|_| score.answer.advised == Some(true)) {
         Some(found) => carry_out(case, found)?,
         None => None,
     };
@@ -65,31 +66,16 @@ fn one(case: &Case, profiles: &Profiles) -> Result<Drawn> {
 /// Counts over many draws.
 #[derive(Clone, Debug, Default)]
 pub struct Scores {
-    /// Number of draws.
-    pub draws: usize,
+    /// The counts that all evaluations have.
+    pub tally: Tally,
     /// Draws with correct verdicts and correct first advice.
-    pub right: usize,
-    /// Draws with correct verdicts.
-    pub verdict_right: usize,
-    /// Draws with a wrong verdict and no correct one among its alternatives.
-    pub truth_unnamed: usize,
-    /// Sum over draws of [`Score::surprise`].
-    pub surprise: f64,
-    /// Draws that reported "not enough evidence" although they had enough.
-    pub gave_up: usize,
-    /// Draws with enough evidence.
-    pub with_evidence: usize,
-    /// Number of applied pieces of advice.
-    pub carried_out: usize,
-    /// How many of them were within the predicted interval.
-    pub inside: usize,
-    /// Draws with an expected note, and how many of them have it.
-    pub expected_notes: (usize, usize),
-    /// Three counts: draws without a problem; of these, draws with a verdict that reports one; of these,
-    /// draws whose verdict is more than "possible".
-    pub alarms: [usize; 3],
+    pub right: Count,
+    /// Applied pieces of advice with a result within the predicted interval.
+    pub met: Count,
+    /// Draws with the expected note.
+    pub noted: Count,
     /// Confidence of each verdict.
-    pub called: Vec<Called>,
+    called: Vec<Called>,
     verdicts: BTreeMap<Verdict, usize>,
     /// Scores of each kind and of its opposite.
     matrix: BTreeMap<(Kind, bool), Self>,
@@ -107,33 +93,11 @@ impl Scores {
         scores
     }
 
-    fn add(&mut self, Drawn { case, score, outcome }: &Drawn) {
-        let first = case.expects.first();
-        let unknown =
-            first.is_some_and(|expect| expect.verdicts.contains(&Verdict::NotEnoughEvidence));
-        let expected = case.expected_note.is_some();
-        self.draws += 1;
-        self.right += usize::from(score.right && score.advice_right);
-        self.verdict_right += usize::from(score.right);
-        self.truth_unnamed += usize::from(score.truth_unnamed);
-        self.surprise += score.surprise;
-        self.gave_up += usize::from(score.gave_up);
-        self.with_evidence += usize::from(!unknown);
-        self.carried_out += usize::from(outcome.is_some());
-        self.inside += usize::from(outcome.as_ref().is_some_and(|outcome| outcome.inside));
-        let fine = |expect: &Expect| expect.verdicts.iter().all(|verdict| verdict.is_fine());
-        if case.expects.iter().all(fine) {
-            let alarm = score
-                .verdict
-                .is_some_and(|verdict| !verdict.is_fine() && verdict != Verdict::NotEnoughEvidence);
-            let sure =
-                score.called.first().is_some_and(|one| one.confidence != Confidence::Possible);
-            self.alarms[0] += 1;
-            self.alarms[1] += usize::from(alarm);
-            self.alarms[2] += usize::from(alarm && sure);
-        }
-        self.expected_notes.0 += usize::from(expected);
-        self.expected_notes.1 += usize::from(expected && score.expected_note_named);
+    fn add(&mut self, Drawn { score, outcome, .. }: &Drawn) {
+        self.tally.add(&score.answer);
+        self.right.add(Some(score.answer.right && score.answer.advised == Some(true)));
+        self.met.add(outcome.as_ref().map(|outcome| outcome.inside));
+        self.noted.add(score.noted);
         self.called.extend(score.called.iter().cloned());
         if let Some(verdict) = score.verdict {
             *self.verdicts.entry(verdict).or_default() += 1;
@@ -143,11 +107,10 @@ impl Scores {
     /// Whether the goals are met.
     #[must_use]
     pub fn reached(&self) -> bool {
-        let share = |part: usize, of: usize, least: f64| part as f64 >= least * of as f64;
-        share(self.right, self.draws, 0.95)
-            && self.truth_unnamed == 0
-            && self.gave_up as f64 <= 0.1 * self.with_evidence as f64
-            && share(self.inside, self.carried_out, 0.9)
+        self.right.at_least(0.95)
+            && self.tally.unnamed.part == 0
+            && self.tally.gave_up.at_most(0.1)
+            && self.met.at_least(0.9)
     }
 
     /// The confusion matrix and the shares, as text of at most 80 columns.
@@ -159,7 +122,7 @@ impl Scores {
         for ((kind, opposite), row) in &self.matrix {
             // Without its kind's row above it, an opposite names the kind.
             let label = match (*opposite, named == Some(*kind)) {
-                (false, _) => kind.name().to_owned(),
+                (false, _) => kind.name(),
                 (true, true) => "  its opposite".to_owned(),
                 (true, false) => format!("not {}", kind.name()),
             };
@@ -171,10 +134,10 @@ impl Scores {
                     None => format!("{:>7}", "·"),
                 })
                 .collect();
-            let right = format!("{}/{}", row.right, row.draws);
-            let came = match row.carried_out {
-                0 => "–".to_owned(),
-                all => format!("{}/{all}", row.inside),
+            let right = format!("{}/{}", row.right.part, row.right.of);
+            let came = match row.met {
+                Count { of: 0, .. } => "–".to_owned(),
+                Count { part, of } => format!("{part}/{of}"),
             };
             lines.push(format!("{label:21}{cells}{right:>6}{came:>6}"));
         }
@@ -185,37 +148,34 @@ impl Scores {
     }
 
     fn shares(&self) -> String {
-        let (noted, notes) = (self.expected_notes.1, self.expected_notes.0);
+        let Tally { right, unnamed, gave_up, alarms, loud_alarms, .. } = self.tally;
         let called = |confidence| {
-            let all = || self.called.iter().filter(|one| one.confidence == confidence);
-            (all().filter(|one| one.right).count(), all().count())
+            let mut count = Count::default();
+            let all = self.called.iter().filter(|one| one.confidence == confidence);
+            all.for_each(|one| count.add(Some(one.right)));
+            count
         };
-        let certain = called(Confidence::Certain);
-        let almost = called(Confidence::AlmostCertain);
-        let likely = called(Confidence::Likely);
-        let possible = called(Confidence::Possible);
         [
-            ("right verdict and right first advice", self.right, self.draws, "95"),
-            ("right verdict", self.verdict_right, self.draws, ""),
-            ("wrong verdict, and no alternative is right", self.truth_unnamed, self.draws, "0"),
+            ("right verdict and right first advice", self.right, "95"),
+            ("right verdict", right, ""),
+            ("wrong verdict, and no alternative is right", unnamed, "0"),
+            ("not enough evidence, although there is enough", gave_up, "10"),
+            ("advice with a result inside its interval", self.met, "90"),
+            ("expected notes that were given", self.noted, ""),
+            ("false alarms on healthy devices", alarms, "2"),
+            ("false alarms rated more than possible", loud_alarms, "0"),
+            ("right among the verdicts rated certain", called(Confidence::Certain), "99.5"),
             (
-                "not enough evidence, although there is enough",
-                self.gave_up,
-                self.with_evidence,
-                "10",
+                "right among the verdicts rated almost certain",
+                called(Confidence::AlmostCertain),
+                "",
             ),
-            ("advice with a result inside its interval", self.inside, self.carried_out, "90"),
-            ("expected notes that were given", noted, notes, ""),
-            ("false alarms on healthy devices", self.alarms[1], self.alarms[0], "2"),
-            ("false alarms rated more than possible", self.alarms[2], self.alarms[0], "0"),
-            ("right among the verdicts rated certain", certain.0, certain.1, "99.5"),
-            ("right among the verdicts rated almost certain", almost.0, almost.1, ""),
-            ("right among the verdicts rated likely", likely.0, likely.1, "85 to 95"),
-            ("right among the verdicts rated possible", possible.0, possible.1, ""),
+            ("right among the verdicts rated likely", called(Confidence::Likely), "85 to 95"),
+            ("right among the verdicts rated possible", called(Confidence::Possible), ""),
         ]
-        .map(|(what, part, of, goal)| {
-            let share = 100.0 * part as f64 / of.max(1) as f64;
-            let line = format!("{what:52}{part:>5} of{of:>5}  {share:>5.1} %  {goal}");
+        .map(|(what, count, goal)| {
+            let Count { part, of } = count;
+            let line = format!("{what:52}{part:>5} of{of:>5}  {:>5.1} %  {goal}", count.percent());
             line.trim_end().to_owned()
         })
         .join("\n")

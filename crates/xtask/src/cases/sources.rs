@@ -40,36 +40,16 @@ impl Source {
     pub const ALL: [Self; 5] =
         [Self::Live, Self::Iostat, Self::NodeExporter, Self::Sar, Self::Perfmon];
 
-    /// Its name in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Iostat => "iostat",
-            Self::NodeExporter => "node_exporter",
-            Self::Sar => "sar",
-            Self::Perfmon => "perfmon",
-        }
-    }
-
-    /// The text of a recording; `None` for a live kernel.
-    #[must_use]
-    pub fn text(self, observation: &Observation) -> Option<String> {
-        let of = |every_s, write: fn(&Recording<'_>) -> String| {
-            Some(write(&Recording::of(observation, every_s)))
-        };
-        match self {
-            Self::Live => None,
-            Self::Iostat => of(1, iostat::text),
-            Self::NodeExporter => of(5, node_exporter::text),
-            Self::Sar => of(5, sadf::text),
-            Self::Perfmon => of(1, perfmon::text),
-        }
-    }
-
     /// The observation as a reader of such a recording gets it.
     pub(crate) fn read(self, observation: Observation) -> Result<Observation> {
-        let Some(text) = self.text(&observation) else { return Ok(observation) };
+        let (every_s, write): (u64, fn(&Recording<'_>) -> String) = match self {
+            Self::Live => return Ok(observation),
+            Self::Iostat => (1, iostat::text),
+            Self::NodeExporter => (5, node_exporter::text),
+            Self::Sar => (5, sadf::text),
+            Self::Perfmon => (1, perfmon::text),
+        };
+        let text = write(&Recording::of(&observation, every_s));
         let options = Options { utc_offset_s: Some(0), ..Options::default() };
         let mut read = import::read(&[text.as_bytes()], None, &options)?.swap_remove(0);
         // The times of a case start at 0, as those of a recording without times do.

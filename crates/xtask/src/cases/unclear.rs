@@ -25,6 +25,11 @@ fn undecided(mut case: Case, verdicts: &[Verdict], as_good: &[Verdict]) -> Case 
     case
 }
 
+/// The same in which the first verdicts are the correct ones, or the others.
+fn either(case: Case, first: bool, one: &[Verdict], other: &[Verdict]) -> Case {
+    if first { undecided(case, one, other) } else { undecided(case, other, one) }
+}
+
 pub(crate) fn slightly(dice: &mut Dice, opposite: bool) -> Case {
     let device = dice.pick(&QUEUES);
     let (factor, share) = (dice.between(1.02, 1.6), dice.between(0.1, 0.5));
@@ -44,10 +49,7 @@ pub(crate) fn slightly(dice: &mut Dice, opposite: bool) -> Case {
     case.may_be_silent = true;
     let rate = share * device.ease_per_s() / factor;
     let as_profiled = fine(device, rate);
-    match factor < SLOW_FROM {
-        true => undecided(case, as_profiled, &[Slow]),
-        false => undecided(case, &[Slow], as_profiled),
-    }
+    either(case, factor < SLOW_FROM, as_profiled, &[Slow])
 }
 
 pub(crate) fn hardly_loaded(dice: &mut Dice, opposite: bool) -> Case {
@@ -57,10 +59,7 @@ pub(crate) fn hardly_loaded(dice: &mut Dice, opposite: bool) -> Case {
     let percent = dice.pick(&[100, 70, 20]);
     let loads = vec![open(device, "service", rate, percent)];
     let case = well(dice, device, loads, &[], &[]);
-    match share < SPARE_BELOW {
-        true => undecided(case, &[NotTheDisk], &[Healthy]),
-        false => undecided(case, &[Healthy], &[NotTheDisk]),
-    }
+    either(case, share < SPARE_BELOW, &[NotTheDisk], &[Healthy])
 }
 
 /// Random arrivals at one server: the ratio of their latency to that of a lone request is known (Pollaczek
@@ -77,10 +76,7 @@ pub(crate) fn hardly_waits(dice: &mut Dice, opposite: bool) -> Case {
     let loads = vec![open(device, "service", busy * device.largest_per_s, 100)];
     let mut case = well(dice, device, loads, &[], &room(100));
     case.may_be_silent = true;
-    match waits < WAITS_FROM {
-        true => undecided(case, &[Healthy], &[Overloaded]),
-        false => undecided(case, &[Overloaded], &[Healthy]),
-    }
+    either(case, waits < WAITS_FROM, &[Healthy], &[Overloaded])
 }
 
 /// Known facts of a disk in a machine.

@@ -18,12 +18,6 @@ const STREAM: u64 = 0x0f57_c047;
 pub fn without_profile(case: Case) -> Case {
     let mut dice = Dice::new(case.seed ^ STREAM);
     let source = dice.pick(&Source::ALL);
-    without_profile_by(case, source)
-}
-
-/// The same with a given source.
-#[must_use]
-pub fn without_profile_by(case: Case, source: Source) -> Case {
     let mut case = Case { source, expected_note: None, ..case };
     let live = source == Source::Live;
     for disk in &mut case.disks {

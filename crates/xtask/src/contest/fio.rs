@@ -21,15 +21,13 @@ pub(crate) struct Settings {
     pub(crate) complete_min: u32,
     /// The CPU that it is bound to.
     pub(crate) core: usize,
-    /// fio's defaults, without any tuning.
-    pub(crate) by_default: bool,
 }
 
 impl Settings {
     /// The same as halfpower: submits all pending requests in one call, and takes all available completions
     /// at once. By default, fio makes a system call per request, which matters on memory.
     pub(crate) fn alike(load: &Load, core: usize) -> Self {
-        Self { submit: load.iodepth, complete_min: 1, core, by_default: false }
+        Self { submit: load.iodepth, complete_min: 1, core }
     }
 
     /// A text such as `submit 32, complete 16 to 128`, for a load of that queue depth.
@@ -80,12 +78,10 @@ impl Bout<'_> {
             }
         };
         command.arg(format!("--size={}", target.size_bytes));
-        if load.via != EngineName::Null {
-            command
-                .arg("--allow_file_create=0")
-                .arg(format!("--filename={}", target.path.display()))
-                .arg(format!("--direct={}", u8::from(self.direct())));
-        }
+        command
+            .arg("--allow_file_create=0")
+            .arg(format!("--filename={}", target.path.display()))
+            .arg(format!("--direct={}", u8::from(self.direct())));
         let child = child::run(&mut command, Plant::Nothing)?;
         ensure!(child.status.success(), "{command:?} failed: {}", child.stderr.trim());
         let direction = if load.writes() { "write" } else { "read" };
@@ -106,25 +102,23 @@ fn ioengine(engine: EngineName) -> &'static str {
 fn command(load: &Load, settings: &Settings) -> Command {
     let mut command = child::pinned(OsStr::new("fio"), settings.core);
     let Load { via, rw, bs, iodepth } = load;
-    let Settings { submit, complete_min, by_default, .. } = settings;
+    let Settings { submit, complete_min, .. } = settings;
     // fio stamps its buffers for each write, which makes them partly compressible. A device that compresses,
     // such as zram, takes three times as long for them as for random data.
     let mut words = format!(
         "--name=peer --output-format=json --thread=1 --randrepeat=0 --fallocate=none \
-         --group_reporting=1 --scramble_buffers=0 --ioengine={} --rw={rw} --bs={bs} --iodepth={iodepth}",
+         --group_reporting=1 --scramble_buffers=0 --ioengine={} --rw={rw} --bs={bs} --iodepth={iodepth} \
+         --norandommap=1 --disable_slat=1 --disable_bw_measurement=1",
         ioengine(*via)
     );
-    if !by_default {
-        words += " --norandommap=1 --disable_slat=1 --disable_bw_measurement=1";
-        if matches!(via, EngineName::IoUring | EngineName::Libaio | EngineName::Null) {
-            words += &format!(
-                " --iodepth_batch_submit={submit} --iodepth_batch_complete_min={complete_min} \
-                 --iodepth_batch_complete_max={iodepth}"
-            );
-        }
-        if *via == EngineName::IoUring {
-            words += " --registerfiles=1 --fixedbufs=1";
-        }
+    if matches!(via, EngineName::IoUring | EngineName::Libaio) {
+        words += &format!(
+            " --iodepth_batch_submit={submit} --iodepth_batch_complete_min={complete_min} \
+             --iodepth_batch_complete_max={iodepth}"
+        );
+    }
+    if *via == EngineName::IoUring {
+        words += " --registerfiles=1 --fixedbufs=1";
     }
     command.args(words.split(' '));
     command

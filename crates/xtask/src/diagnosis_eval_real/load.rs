@@ -1,7 +1,8 @@
 //! Starts a load: by the program itself, or by fio for requests that the program cannot make (libaio,
 //! blocking calls, the page cache).
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use serde::Deserialize;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use testkit::{MemoryGroup, Throttle, ThrottledGroup, Undo};
@@ -19,111 +20,58 @@ pub(super) const FRAGMENTED_BYTES: u64 = 128 << 20;
 const RUNTIME_S: u32 = 90;
 
 /// A load as command-line words, and how to start it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Load {
-    words: String,
-    fio: bool,
-    held: Option<(Throttle, u64)>,
+    /// Words of halfpower's `run`, or of fio.
+    run: Option<String>,
+    fio: Option<String>,
+    /// A limit of its control group, by the kernel's name, and its value.
+    held: Option<(String, u64)>,
+    /// Limit of its memory in bytes.
     memory: Option<u64>,
     /// Whether it runs in the idle I/O class.
-    idle_class: bool,
-    file: &'static str,
+    #[serde(default)]
+    idle: bool,
+    /// Whether it uses the fragmented file.
+    #[serde(default)]
+    pieces: bool,
 }
 
 impl Load {
-    pub(super) fn run(words: &str) -> Self {
-        Self {
-            words: words.to_owned(),
-            fio: false,
-            held: None,
-            memory: None,
-            idle_class: false,
-            file: LOADED,
-        }
-    }
-
-    fn fio(words: String) -> Self {
-        Self { words, fio: true, ..Self::run("") }
-    }
-
-    /// Constant queue depth.
-    pub(super) fn closed(rw: &str, depth: u64) -> Self {
-        Self::run(&format!("--rw {rw} --bs 4k --iodepth {depth}"))
-    }
-
-    /// Open loop with this many arrivals per second, regardless of latency.
-    pub(super) fn open(rw: &str, per_s: u64, arrival: &str) -> Self {
-        let arrival = format!("--rate-iops {per_s} --arrival {arrival} --iodepth 64");
-        Self::run(&format!("--rw {rw} --bs 4k {arrival}"))
-    }
-
-    /// Large sequential requests.
-    pub(super) fn in_order(rw: &str) -> Self {
-        Self::run(&format!("--rw {rw} --bs 64k --iodepth 4"))
-    }
-
-    /// Blocking direct I/O, one request at a time.
-    pub(super) fn sync(rw: &str, more: &str) -> Self {
-        Self::fio(format!("--rw={rw} --bs=4k --direct=1 --ioengine=psync {more}"))
-    }
-
-    pub(super) fn libaio(rw: &str, depth: u64, more: &str) -> Self {
-        Self::fio(format!(
-            "--rw={rw} --bs=4k --direct=1 --ioengine=libaio --iodepth={depth} {more}"
-        ))
-    }
-
-    /// Blocking calls through the page cache, which is cold at first.
-    pub(super) fn buffered(rw: &str, more: &str) -> Self {
-        let cold = "--invalidate=1 --fadvise_hint=0";
-        Self::fio(format!("--rw={rw} --bs=4k --ioengine=psync {cold} {more}"))
-    }
-
-    pub(super) fn held(mut self, limit: Throttle, per_s: u64) -> Self {
-        self.held = Some((limit, per_s));
-        self
-    }
-
-    pub(super) fn in_memory(mut self, bytes: u64) -> Self {
-        self.memory = Some(bytes);
-        self
-    }
-
-    pub(super) fn of_file(mut self, file: &'static str) -> Self {
-        self.file = file;
-        self
-    }
-
-    pub(super) fn in_idle_class(mut self) -> Self {
-        self.idle_class = true;
-        self
-    }
-
     /// Starts the load in a folder. Its limit is set later, because with it, writing the file would take
     /// minutes.
     pub(super) fn start(&self, binary: &Path, folder: &Path) -> Result<Running> {
         let mut groups = Groups::default();
         let mut command = Command::new("env");
-        if let Some((limit, per_s)) = self.held {
+        if let Some((limit, per_s)) = &self.held {
+            let limit = match limit.as_str() {
+                "read_iops" => Throttle::ReadIops,
+                "write_iops" => Throttle::WriteIops,
+                "read_bytes" => Throttle::ReadBytes,
+                "write_bytes" => Throttle::WriteBytes,
+                other => bail!("no group is limited in {other}"),
+            };
             let group = ThrottledGroup::new()?;
             command = group.entered();
-            groups.held = Some((group, limit, per_s));
+            groups.held = Some((group, limit, *per_s));
         }
         if let Some(bytes) = self.memory {
             let group = MemoryGroup::new(bytes)?;
             command = group.entered();
             groups.memory = Some(group);
         }
-        if self.idle_class {
+        if self.idle {
             command.args(["ionice", "-c", "3"]);
         }
-        let words = &self.words;
-        if self.fio {
-            let bytes = if self.file == LOADED { BUFFERED } else { FRAGMENTED_BYTES };
-            let file = format!("--thread --name=load --filename={} --size={bytes}", self.file);
+        if let Some(words) = &self.fio {
+            let (file, bytes) =
+                if self.pieces { (FRAGMENTED, FRAGMENTED_BYTES) } else { (LOADED, BUFFERED) };
+            let file = format!("--thread --name=load --filename={file} --size={bytes}");
             let time = format!("--time_based --runtime={RUNTIME_S} --output=/dev/null");
             command.arg("fio").args(format!("{file} {time} {words}").split_whitespace());
-        } else {
+        }
+        if let Some(words) = &self.run {
             // With a cache mode in the words, --direct is omitted.
             let direct = if words.contains("--cache") { "" } else { "--direct" };
             let all =

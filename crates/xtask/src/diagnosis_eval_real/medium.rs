@@ -1,9 +1,12 @@
 //! The devices on which cases are staged.
 
+use clap::ValueEnum;
+use serde::Deserialize;
 use testkit::Capability;
 
 /// A kind of device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Medium {
     /// A loop device in memory.
     Loop,

@@ -17,42 +17,39 @@
 mod cases;
 mod load;
 mod medium;
-mod pairs;
 mod stage;
 
-use crate::judge::{Answer, Tally, judge};
-use crate::{arguments::Arguments, place};
-use anyhow::{Context, Result, anyhow};
-use cases::{Case, Draws, cases};
-pub(crate) use medium::Medium;
+use crate::judge::judge;
+use crate::place;
+use crate::tally::Tally;
+use anyhow::{Result, anyhow};
+use cases::{Case, Known};
+use medium::Medium;
 use record::Diagnosis;
 use stage::Stage;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use testkit::Capability;
 
-/// Default number of rounds over all cases.
-const ROUNDS: u32 = 1;
 /// Minimum share of its rate that a load must reach.
 const REACHED: f64 = 0.9;
 
-/// Stages all cases in rounds; returns whether the goals are reached.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let rounds = flags.value("--draws")?.unwrap_or(ROUNDS);
-    let first = flags.value("--first")?.unwrap_or(1);
-    let medium: Option<String> = flags.value("--medium")?;
-    let media = match &medium {
-        Some(name) => {
-            let named = Medium::ALL.into_iter().find(|medium| medium.name() == name);
-            vec![named.with_context(|| {
-                format!("no medium {name:?}; known are loop, zram, disk, served, journal")
-            })?]
-        }
-        None => Medium::ALL.to_vec(),
-    };
-    let kind: Option<String> = flags.value("--kind")?;
-    let recordings: Option<PathBuf> = flags.value("--recordings")?;
-    let kept = recordings.as_deref();
-    let both = tally(flags.value("--binary")?, &media, rounds, first, kind.as_deref(), kept)?;
+#[derive(Default, clap::Args)]
+pub(crate) struct Flags {
+    /// One kind of real device.
+    #[arg(long)]
+    medium: Option<Medium>,
+    /// A folder that keeps the recordings of real devices.
+    #[arg(long)]
+    recordings: Option<PathBuf>,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
+
+/// Stages all cases, a round for each seed; returns whether the goals are reached.
+pub(crate) fn run(flags: &Flags, seeds: &Range<u64>, only: Option<&str>) -> Result<bool> {
+    let binary = place::binary(flags.binary.as_deref(), false)?;
+    let both = tally(flags, &binary, seeds, only)?;
     println!("{}", Tally::heads());
     for (name, tally) in NAMES.iter().zip(&both) {
         println!("{}\n{}", tally.line(name), tally.more());
@@ -63,26 +60,24 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
 /// The names of the two tallies.
 pub(crate) const NAMES: [&str; 2] = ["real", "real, none"];
 
-/// Stages all cases, or those of one name, in rounds on each medium, and judges them with a profile and
-/// without one.
+/// Stages all cases, or those of one name, on each medium, a round for each seed, and judges them with a
+/// profile and without one.
 pub(crate) fn tally(
-    binary: Option<PathBuf>,
-    media: &[Medium],
-    rounds: u32,
-    first: u64,
+    flags: &Flags,
+    binary: &Path,
+    seeds: &Range<u64>,
     only: Option<&str>,
-    recordings: Option<&Path>,
 ) -> Result<[Tally; 2]> {
     use Capability::{BlkioGroup, Fio, Root};
     place::needs([Root, Fio, BlkioGroup].into_iter().find_map(Capability::lack))?;
-    let binary = place::binary(binary, false)?;
     let mut tallies = [Tally::default(); 2];
-    for medium in media {
+    for medium in Medium::ALL.into_iter().filter(|it| flags.medium.is_none_or(|one| one == *it)) {
         if let Some(lacks) = medium.lack() {
             testkit::skip(medium.name(), &lacks);
             continue;
         }
-        let stage = Stage::new(binary.clone(), *medium, recordings, first)?;
+        let stage =
+            Stage::new(binary.to_owned(), medium, flags.recordings.as_deref(), seeds.start)?;
         let known = stage.profiled()?;
         println!(
             "{}: {:.0} random reads of 4 KiB per second at most, {:.0} one at a time",
@@ -90,15 +85,13 @@ pub(crate) fn tally(
             known.most,
             known.lone
         );
-        for round in 0..rounds {
-            let mut draws = Draws::new(known, first + u64::from(round));
-            let mut drawn = cases(&mut draws);
-            drawn.extend(pairs::pairs(&mut draws));
+        for seed in seeds.clone() {
+            let drawn = known.cases(seed)?;
             let wanted = |case: &&Case| {
-                case.media.contains(medium) && only.is_none_or(|name| case.name.contains(name))
+                case.media.contains(&medium) && only.is_none_or(|name| case.name.contains(name))
             };
             for case in drawn.iter().filter(wanted) {
-                one(&stage, case, &mut tallies)?;
+                one(&stage, case, known, &mut tallies)?;
             }
         }
     }
@@ -106,28 +99,28 @@ pub(crate) fn tally(
 }
 
 /// Stages a case and judges both diagnoses.
-fn one(stage: &Stage, case: &Case, tallies: &mut [Tally; 2]) -> Result<()> {
+fn one(stage: &Stage, case: &Case, known: Known, tallies: &mut [Tally; 2]) -> Result<()> {
     if !stage.can(case) {
-        testkit::skip(case.name, "no other scheduler can be set here");
+        testkit::skip(&case.name, "no other scheduler can be set here");
         return Ok(());
     }
     let found = stage.diagnosed(case)?;
     let name = stage.device.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if let Some(why) = missed(case, &found[0], &name) {
-        testkit::skip(case.name, &why);
+    if let Some(why) = missed(case, known, &found[0], &name) {
+        testkit::skip(&case.name, &why);
         return Ok(());
     }
     for ((tally, diagnosis), label) in tallies.iter_mut().zip(&found).zip(["profile", "none"]) {
-        let answer: Answer =
+        let answer =
             judge(diagnosis, &name, &case.expect).map_err(|why| anyhow!("{}: {why}", case.name))?;
         tally.add(&answer);
-        println!("{}", answer.line(case.name, label));
+        println!("{}", answer.line(&case.name, label));
     }
     Ok(())
 }
 
 /// Why the staged case did not occur, if so.
-fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<String> {
+fn missed(case: &Case, known: Known, found: &Diagnosis, name: &str) -> Option<String> {
     let device = found.devices.iter().find(|device| device.device == name)?;
     let time = |one: &record::Episode| one.duration_ns as f64;
     let all: f64 = device.episodes.iter().map(time).sum();
@@ -139,9 +132,10 @@ fn missed(case: &Case, found: &Diagnosis, name: &str) -> Option<String> {
         mean(|numbers| numbers.concurrency.unwrap_or(0.0)),
     );
     let present = queue / mean(|numbers| numbers.utilization.unwrap_or(1.0)).max(1e-9);
-    if let Some(asked) = case.asks.filter(|asked| done < REACHED * *asked as f64) {
+    let asked: u64 = case.asks.iter().sum();
+    if done < REACHED * asked as f64 {
         return Some(format!("the load asked for {asked}/s and did {done:.0}"));
     }
-    let fills = case.fills.filter(|fills| present < *fills)?;
+    let fills = case.fills.map(|knees| knees * known.knee).filter(|fills| present < *fills)?;
     Some(format!("{present:.1} requests were at the device, and {fills:.1} fill it"))
 }

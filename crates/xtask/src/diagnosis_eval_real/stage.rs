@@ -1,6 +1,6 @@
 //! Stages cases on a device with a folder on it, a profile of it, and an empty database.
 
-use super::cases::{Case, Change, Known, discards, flood};
+use super::cases::{Case, Change, Known};
 use super::load::{BUFFERED, FILE, FLOODED, FRAGMENTED, FRAGMENTED_BYTES, LOADED, Load, Running};
 use super::medium::Medium;
 use crate::contest::target::fill;
@@ -178,33 +178,38 @@ impl Stage {
     }
 
     /// Makes a change for a case; it is reverted when the result is dropped.
-    fn change(&self, change: Change) -> Result<Vec<Box<dyn Any>>> {
+    fn change(&self, change: &Change) -> Result<Vec<Box<dyn Any>>> {
         let queue = |setting: &str| {
             let name = self.device.file_name().unwrap_or_default().to_string_lossy();
             PathBuf::from(format!("/sys/block/{name}/queue/{setting}"))
         };
         let script = |script: &str| Running::script(&self.folder, script);
+        let millis = Duration::from_millis;
         Ok(vec![match change {
-            Change::ComeAndGo(..) => return Ok(Vec::new()),
+            Change::ComeAndGoMs(..) => return Ok(Vec::new()),
             Change::Scheduler(name) => Box::new(testkit::scheduler(&self.device, name)?),
             Change::Queue(setting, value) => {
                 Box::new(testkit::setting(&queue(setting), &value.to_string())?)
             }
-            Change::FlushTakes(time) => self.serves(|service| service.flush = time),
-            Change::DiscardTakes(time) => self.serves(|service| service.discard = time),
-            Change::CapAt(per_s) => self.serves(|service| service.cap = Some(per_s as f64)),
+            Change::FlushTakesMs(time) => self.serves(|service| service.flush = millis(*time)),
+            Change::DiscardTakesMs(time) => self.serves(|service| service.discard = millis(*time)),
+            Change::CapAt(per_s) => self.serves(|service| service.cap = Some(*per_s as f64)),
             Change::MountedSync => Box::new(self.remounted("sync", "async")?),
             Change::Swaps => Box::new(self.swapping("dd if=/dev/zero of=/dev/null bs=160M")?),
             // A shell that has filled a variable and then waits.
             Change::Swapped => Box::new(self.at_once(|| {
                 self.swapping("full=$(head -c 130000000 /dev/zero | tr '\\0' x); sleep 100")
             })?),
-            Change::Fragmented(bytes) => Box::new(self.at_once(|| self.fragmented(bytes))?),
+            Change::Fragmented(bytes) => Box::new(self.at_once(|| self.fragmented(*bytes))?),
             Change::Full => Box::new(self.at_once(|| self.filled())?),
             Change::NoReadAhead => Box::new(testkit::setting(&queue("read_ahead_kb"), "0")?),
-            Change::DirtyBytes(bytes) => Box::new(testkit::dirty_bytes(bytes)?),
-            Change::Flood => Box::new(script(&flood())?),
-            Change::Discards => Box::new(script(&discards())?),
+            Change::DirtyBytes(bytes) => Box::new(testkit::dirty_bytes(*bytes)?),
+            Change::Flood => Box::new(script(&format!(
+                "while :; do dd if=/dev/zero of={FLOODED} bs=1M count=900 2> /dev/null; done"
+            ))?),
+            Change::Discards => Box::new(script(&format!(
+                "while :; do fallocate -l 200M {FLOODED} && sync {FLOODED} && rm {FLOODED} && fstrim .; done"
+            ))?),
             Change::BusyProcessors => {
                 let processors = std::thread::available_parallelism()?.get();
                 let busy = |_| script("while :; do :; done");
@@ -217,14 +222,9 @@ impl Stage {
     /// Mounts the file system with an option until the result is dropped.
     fn remounted(&self, option: &str, back: &str) -> Result<Undo> {
         let folder = self.folder.to_string_lossy();
-        let mount = |option: &str| {
-            ["mount".to_owned(), "-o".to_owned(), format!("remount,{option}"), folder.to_string()]
-        };
-        let words = mount(option);
-        child::output(Command::new(&words[0]).args(&words[1..]), &[0])?;
-        let back = mount(back);
-        let back: Vec<&str> = back.iter().map(String::as_str).collect();
-        Ok(Undo::by(format!("mount option {option}"), &back))
+        let [option, back] = [option, back].map(|option| format!("remount,{option}"));
+        child::output(Command::new("mount").args(["-o", &option, &folder]), &[0])?;
+        Ok(Undo::by(format!("mount option {option}"), &["mount", "-o", &back, &folder]))
     }
 
     /// Sets up a swap file, and a program with less memory than it uses.
@@ -273,13 +273,13 @@ impl Stage {
     /// Whether the changes of a case are possible here.
     pub(super) fn can(&self, case: &Case) -> bool {
         let setting = |one: &&Change| matches!(one, Change::Scheduler(_));
-        case.changes.iter().filter(setting).all(|change| self.change(*change).is_ok())
+        case.changes.iter().filter(setting).all(|change| self.change(change).is_ok())
     }
 
     /// Stages a case, and diagnoses it with the profile and without one.
     pub(super) fn diagnosed(&self, case: &Case) -> Result<[Diagnosis; 2]> {
         let mut changed = Vec::new();
-        let (before, after): (Vec<Change>, Vec<Change>) =
+        let (before, after): (Vec<&Change>, Vec<&Change>) =
             case.changes.iter().partition(|change| change.comes_first());
         for change in before {
             changed.extend(self.change(change)?);
@@ -300,14 +300,14 @@ impl Stage {
         let device = &self.device;
         let limit = |on| running.iter().try_for_each(|one| one.limit(device, on));
         let comes = case.changes.iter().find_map(|change| match change {
-            Change::ComeAndGo(held, let_go) => Some((*held, *let_go)),
+            Change::ComeAndGoMs(held, let_go) => Some([*held, *let_go].map(Duration::from_millis)),
             _ => None,
         });
         limit(comes.is_none())?;
         std::thread::sleep(WARM_UP);
         let over = AtomicBool::new(false);
         let seen = std::thread::scope(|scope| {
-            let comes = comes.map(|(held, let_go)| {
+            let comes = comes.map(|[held, let_go]| {
                 let (over, limit) = (&over, &limit);
                 scope.spawn(move || come_and_go(held, let_go, over, limit))
             });
@@ -330,8 +330,10 @@ impl Stage {
     /// Records the device for a while, and returns the file.
     fn watch(&self, case: &Case) -> Result<PathBuf> {
         let seen = self.kept.join(format!("{}.json", case.name.replace([' ', ','], "-")));
-        let watched =
-            case.watched.map_or_else(|| self.device.clone(), |path| self.folder.join(path));
+        let watched = case
+            .watched
+            .as_ref()
+            .map_or_else(|| self.device.clone(), |path| self.folder.join(path));
         let words = format!(
             "record {} --for {WATCHED} --quiet --no-save --output {}",
             watched.display(),

@@ -14,17 +14,25 @@ mod pages;
 mod second;
 mod trial;
 
-use crate::{arguments::Arguments, child, place};
+use crate::{child, place};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub(crate) const SWITCHES: [&str; 2] = ["--check", "--try"];
-pub(crate) const VALUES: [&str; 1] = ["--target"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// Build twice, and compare.
+    #[arg(long)]
+    check: bool,
+    /// Install and remove the packages.
+    #[arg(long = "try")]
+    tries: bool,
+    /// A target that needs no library of the machine.
+    #[arg(long, default_value = "x86_64-unknown-linux-musl")]
+    target: String,
+}
 
-/// A target that needs no library of the machine.
-const TARGET: &str = "x86_64-unknown-linux-musl";
 const NAME: &str = "halfpower";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// One-sentence description for all catalogues.
@@ -46,21 +54,21 @@ struct Dist {
     epoch: u64,
 }
 
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
     let root = place::root();
     let dist = Dist {
         build: place::target_folder().join("dist-build"),
         out: place::target_folder().join("dist"),
-        target: flags.value("--target")?.unwrap_or_else(|| TARGET.to_owned()),
+        target: flags.target.clone(),
         epoch: epoch(&root)?,
         root,
     };
     dist.make()?;
     let mut good = true;
-    if flags.has("--check") {
+    if flags.check {
         good &= second::check(&dist)?;
     }
-    if flags.has("--try") {
+    if flags.tries {
         good &= trial::run(&dist)?;
     }
     Ok(good)

@@ -94,7 +94,7 @@ impl Guest {
     /// Builds the initrd of a case: its modules and programs with their dependencies, and its script after
     /// the lines `before`.
     pub(super) fn initrd(&self, case: &Case, before: &str) -> Result<PathBuf> {
-        let Case { name, modules, script, .. } = case;
+        let Case { name, modules, .. } = case;
         let root = self.folder.join("root");
         if root.exists() {
             std::fs::remove_dir_all(&root)?;
@@ -105,7 +105,7 @@ impl Guest {
         let unpacked = self.unpacked();
         let busybox = unpacked.join("bin/busybox");
         std::fs::copy(&busybox, root.join("bin/busybox"))?;
-        let programs = PROGRAMS.iter().chain(case.programs);
+        let programs = PROGRAMS.into_iter().chain(case.programs.iter().map(String::as_str));
         let mut programs: Vec<(PathBuf, PathBuf)> =
             programs.map(|program| (unpacked.join(program), root.join(program))).collect();
         programs.push((self.binary.clone(), root.join("bin/halfpower")));
@@ -121,7 +121,7 @@ impl Guest {
         let loaded = modules.iter().filter(|module| !module.starts_with('-'));
         let list: String = loaded.map(|module| format!("{module}\n")).collect();
         std::fs::write(root.join("modules"), list)?;
-        std::fs::write(root.join("case.sh"), format!("{before}{script}"))?;
+        std::fs::write(root.join("case.sh"), before.to_owned() + &case.script()?)?;
         std::fs::write(root.join("init"), INIT)?;
         quiet(Command::new("chmod").arg("755").arg(root.join("init")))?;
         let image = self.folder.join(format!("{name}.cpio"));
@@ -170,7 +170,7 @@ impl Guest {
     }
 
     /// Copies modules and their dependencies.
-    fn modules(&self, names: &[&str], root: &Path) -> Result<()> {
+    fn modules(&self, names: &[String], root: &Path) -> Result<()> {
         let place = format!("lib/modules/{}", self.release);
         let (from, to) = (self.unpacked().join(&place), root.join(&place));
         let table = std::fs::read_to_string(from.join("modules.dep"))?;

@@ -1,6 +1,6 @@
 //! Runs a guest: starts qemu, connects its network with another guest, and collects its answers.
 
-use super::cases::{Case, Disk};
+use super::cases::Case;
 use super::guest::{Guest, WIRE};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -18,14 +18,9 @@ const SERVERS: usize = 8;
 /// Answers of a guest: exit code and text by name.
 pub(super) type Answers = BTreeMap<String, (i32, String)>;
 
-/// What a guest's network is connected to.
-pub(super) enum Network {
-    Nothing,
-    /// The network of two guests; this end waits for the other.
-    Waits,
-    /// The other end.
-    Joins,
-}
+/// The ends of a network of two guests, as qemu's words: one waits for the other.
+pub(super) const WAITS: &str = "on";
+pub(super) const JOINS: &str = "off";
 
 /// A running guest; it is killed on drop.
 pub(super) struct Machine {
@@ -44,10 +39,10 @@ impl Machine {
         guest: &Guest,
         case: &Case,
         initrd: &Path,
-        network: &Network,
+        network: Option<&str>,
     ) -> Result<Self> {
         // The last number of its address.
-        let address: u8 = if matches!(network, Network::Waits) { 1 } else { 2 };
+        let address: u8 = if network == Some(WAITS) { 1 } else { 2 };
         let file = |end: &str| guest.folder().join(format!("{}.{end}", case.name));
         let mut qemu = Command::new(QEMU);
         qemu.args(["-m", "1536", "-smp", "2", "-display", "none", "-no-reboot"]);
@@ -66,10 +61,10 @@ impl Machine {
         for file in [&file("console"), &told] {
             qemu.arg("-serial").arg(format!("file:{}", file.display()));
         }
-        qemu.args(case.machine);
+        qemu.args(&case.machine);
         let (mut images, mut served) = (Vec::new(), Vec::new());
-        for (at, Disk { device, drive }) in case.drives.iter().enumerate() {
-            let image = if let Some(service) = case.served {
+        for (at, (device, drive)) in case.drives.iter().enumerate() {
+            let image = if let Some(service) = &case.served {
                 let disk = ServedDisk::file(DISK_BYTES, SERVERS)?;
                 carry_out(service, &disk);
                 served.push(disk);
@@ -87,18 +82,11 @@ impl Machine {
             }
             qemu.arg("-device").arg(format!("{device},drive=disk{at},serial=lab{at}"));
         }
-        let stream =
-            |listens: &str| format!("stream,server={listens},addr.type=unix,addr.path={WIRE}");
-        let joined_to = match network {
-            Network::Nothing => None,
-            Network::Waits => Some(stream("on")),
-            Network::Joins => Some(stream("off")),
-        };
-        match joined_to {
+        match network {
             None => qemu.args(["-nic", "none"]),
-            Some(words) => qemu
+            Some(end) => qemu
                 .arg("-netdev")
-                .arg(format!("{words},id=wire"))
+                .arg(format!("stream,server={end},addr.type=unix,addr.path={WIRE},id=wire"))
                 .arg("-device")
                 .arg(format!("virtio-net-pci,netdev=wire,mac=52:54:00:00:00:{address:02x}")),
         };

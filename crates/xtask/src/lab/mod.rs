@@ -6,20 +6,27 @@
 //! machine's own kernel, which a container may not load and most kernels lack.
 
 mod cases;
-mod causes;
 mod guest;
 mod machine;
 
-use crate::judge::{Answer, Naming, Tally, judge};
-use crate::{arguments::Arguments, place};
+use crate::judge::judge;
+use crate::place;
+use crate::tally::Tally;
 use anyhow::Result;
-use cases::Case;
+use cases::{Case, Cases};
 use guest::Guest;
-use machine::{Answers, Machine, Network, QEMU};
+use machine::{Answers, JOINS, Machine, QEMU, WAITS};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-pub(crate) const VALUES: [&str; 2] = ["--only", "--binary"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// Cases whose name contains this.
+    #[arg(long)]
+    only: Option<String>,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
 /// Maximum time of a case: ten times its duration on two emulating CPUs.
 const LONGEST: Duration = Duration::from_secs(420);
 /// Maximum printed length of an unexpected answer.
@@ -35,9 +42,9 @@ type Outcome = std::result::Result<String, String>;
 /// How an engine ended under a fault.
 #[derive(serde::Serialize)]
 pub(crate) struct Fault {
-    pub(crate) case: &'static str,
-    pub(crate) engine: &'static str,
-    pub(crate) ended: Outcome,
+    case: String,
+    engine: String,
+    ended: Outcome,
 }
 
 /// Results of the lab.
@@ -47,14 +54,10 @@ pub(crate) struct Lab {
     pub(crate) faults: Vec<Fault>,
 }
 
-fn all_cases() -> impl Iterator<Item = &'static Case> {
-    cases::CASES.iter().chain(causes::CASES)
-}
-
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let only: Option<String> = flags.value("--only")?;
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    let only = &flags.only;
     let wanted = |case: &Case| only.as_ref().is_none_or(|name| case.name.contains(name));
-    let binary = place::binary(flags.value("--binary")?, false)?;
+    let binary = place::binary(flags.binary.as_deref(), false)?;
     let lab = tally(binary, wanted)?;
     println!("\n{}\n{}\n{}", Tally::heads(), lab.tally.line("lab"), lab.tally.more());
     // If single cases are selected, each must be right.
@@ -68,47 +71,39 @@ pub(crate) fn smoke() -> Result<bool> {
 
 /// Runs the selected cases.
 pub(crate) fn tally(binary: PathBuf, wanted: impl Fn(&Case) -> bool) -> Result<Lab> {
-    let missing = [QEMU, "dpkg", "apt-get"].into_iter().find(|program| !place::has(program));
-    place::needs(missing.map(|missing| format!("needs {missing}")))?;
+    place::needs_programs(&[QEMU, "dpkg", "apt-get"], "")?;
     // Packages that cannot be fetched are something that the machine lacks, too.
     let guest = Guest::new(place::target_folder().join("lab"), binary);
     place::needs(guest.as_ref().err().map(|error| format!("{error:#}")))?;
     let guest = guest?;
+    let cases = Cases::read()?;
     let mut lab = Lab::default();
-    for case in all_cases().filter(|case| wanted(case)) {
+    for case in cases.case.iter().filter(|case| wanted(case)) {
         let begin = Instant::now();
         // A case that cannot be staged here gives no answers.
-        let mut answers = boot(&guest, case).unwrap_or_else(|error| {
+        let mut answers = boot(&guest, case, cases.server(case)).unwrap_or_else(|error| {
             println!("       {:26} {error:#}", case.name);
             Answers::new()
         });
-        for (name, device, expect) in case.expects {
+        for (name, device, expect) in &case.expects {
             let found = answered(&mut answers, name).and_then(|(_, text)| {
                 let found = serde_json::from_str(&text).map_err(|_| text.trim().to_owned())?;
                 judge(&found, device, expect)
             });
-            // A missing answer is wrong, and names nothing.
-            let answer = found.unwrap_or_else(|told| Answer {
-                told,
-                right: false,
-                named: false,
-                advised: (!expect.advice.is_empty()).then_some(false),
-                gave_up: true,
-                alarm: None,
-                naming: (!expect.causes.is_empty()).then_some(Naming::Missed),
-            });
-            println!("{}", answer.line(case.name, name));
+            let answer = found.unwrap_or_else(|told| expect.missing(told));
+            println!("{}", answer.line(&case.name, name));
             lab.tally.add(&answer);
         }
-        for &engine in case.engines {
+        for engine in &case.engines {
             let ended = answered(&mut answers, engine)
-                .and_then(|(code, text)| failed(case.says, code, &text));
+                .and_then(|(code, text)| failed(&case.says, code, &text));
             let (mark, told) = match &ended {
                 Ok(told) => ("ok", told),
                 Err(why) => ("WRONG!", why),
             };
             println!("{mark:6} {:26} {engine:10} {told}", case.name);
-            lab.faults.push(Fault { case: case.name, engine, ended });
+            let (case, engine) = (case.name.clone(), engine.clone());
+            lab.faults.push(Fault { case, engine, ended });
         }
         for (name, (code, text)) in &answers {
             // The beginning of the text says what went wrong in the guest.
@@ -121,17 +116,16 @@ pub(crate) fn tally(binary: PathBuf, wanted: impl Fn(&Case) -> bool) -> Result<L
 }
 
 /// Runs a case in a guest until it ends or the time is over, together with the guest that serves it.
-fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
+fn boot(guest: &Guest, case: &Case, server: Option<&Case>) -> Result<Answers> {
     let begin = Instant::now();
     // Left by a killed run.
     let _ = std::fs::remove_file(guest.wire());
-    let server = case.server.map(|server| start(guest, server, &Network::Waits)).transpose()?;
+    let server = server.map(|server| start(guest, server, Some(WAITS))).transpose()?;
     // A guest cannot be reached before it listens.
     while server.is_some() && !guest.wire().exists() && begin.elapsed() < LISTENS {
         std::thread::sleep(LOOK);
     }
-    let network = if server.is_some() { Network::Joins } else { Network::Nothing };
-    let mut machine = start(guest, case, &network)?;
+    let mut machine = start(guest, case, server.as_ref().map(|_| JOINS))?;
     while machine.runs()? && begin.elapsed() < LONGEST {
         std::thread::sleep(LOOK);
     }
@@ -143,7 +137,7 @@ fn boot(guest: &Guest, case: &Case) -> Result<Answers> {
 }
 
 /// Starts the guest of a case.
-fn start(guest: &Guest, case: &Case, network: &Network) -> Result<Machine> {
+fn start(guest: &Guest, case: &Case, network: Option<&str>) -> Result<Machine> {
     let before = format!("engines='{}'\n", case.engines.join(" "));
     Machine::start(guest, case, &guest.initrd(case, &before)?, network)
 }
@@ -156,8 +150,9 @@ impl Lab {
 
     /// Whether anything was judged, and everything was right.
     fn all_right(&self) -> bool {
-        let some = self.tally.draws + self.faults.len() > 0;
-        some && self.ended_well() && self.tally.right == self.tally.draws
+        let right = self.tally.right;
+        let some = right.of + self.faults.len() > 0;
+        some && self.ended_well() && right.part == right.of
     }
 }
 
@@ -166,9 +161,9 @@ fn answered(answers: &mut Answers, name: &str) -> Result<(i32, String), String> 
 }
 
 /// The outcome of a run under a fault: right if it ended by itself and printed one of these words.
-fn failed(says: &[&str], code: i32, text: &str) -> Outcome {
+fn failed(says: &[String], code: i32, text: &str) -> Outcome {
     let ended = matches!(code, 0 | 1 | 4);
-    match says.iter().find(|word| text.contains(**word)).filter(|_| ended) {
+    match says.iter().find(|word| text.contains(*word)).filter(|_| ended) {
         Some(word) => Ok(format!("code {code}, {word}")),
         None => Err(format!("code {code}: {}", text.lines().last().unwrap_or_default())),
     }

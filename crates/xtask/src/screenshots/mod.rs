@@ -10,19 +10,30 @@ mod browser;
 mod kinds;
 mod reference;
 
-use crate::arguments::Arguments;
 use crate::place;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use browser::{Browser, Look, Tab};
-use kinds::{KINDS, Kind, Maker, PICTURED};
+use kinds::{Kind, Maker, PICTURED, kinds};
 use reference::{Looked, PLOT_CELLS, Part, TEXT_CELLS, differences};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use testkit::Capability;
 
-pub(crate) const SWITCHES: [&str; 1] = ["--bless"];
-pub(crate) const VALUES: [&str; 3] = ["--only", "--png", "--binary"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    /// Accept the current state, and rewrite the picture in the README.
+    #[arg(long)]
+    bless: bool,
+    /// One kind of page.
+    #[arg(long)]
+    only: Option<String>,
+    /// A folder for pictures of the pages.
+    #[arg(long)]
+    png: Option<PathBuf>,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
 
 /// Widths of a phone, half a screen, and a screen.
 const WIDTHS: [u32; 3] = [400, 1000, 1600];
@@ -54,30 +65,25 @@ const FOLDED: &str = "[...document.querySelectorAll('article > details')] \
 /// If a page cannot be made or the browser does not answer.
 pub(crate) fn short() -> Result<bool> {
     place::needs(Capability::Chromium.lack())?;
-    let kinds: Vec<&Kind> = KINDS.iter().filter(|kind| kind.short).collect();
-    check(&kinds, place::dev_binary()?, None, false)
+    check(&kinds(|kind| kind.short)?, place::dev_binary()?, None, false)
 }
 
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let only: Option<String> = flags.value("--only")?;
-    let chosen = |kind: &&Kind| only.as_ref().is_none_or(|name| name == kind.name);
-    let kinds: Vec<&Kind> = KINDS.iter().filter(chosen).collect();
-    ensure!(!kinds.is_empty(), "--only takes {}", KINDS.map(|kind| kind.name).join(", "));
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    let kinds = kinds(|kind| flags.only.as_ref().is_none_or(|name| *name == kind.name))?;
     place::needs(Capability::Chromium.lack())?;
-    let binary = place::binary(flags.value("--binary")?, true)?;
-    let pictures: Option<PathBuf> = flags.value("--png")?;
-    check(&kinds, binary, pictures.as_deref(), flags.has("--bless"))
+    let binary = place::binary(flags.binary.as_deref(), true)?;
+    check(&kinds, binary, flags.png.as_deref(), flags.bless)
 }
 
 /// Checks pages of these kinds and prints the problems; returns whether there are none.
-fn check(kinds: &[&Kind], binary: PathBuf, pictures: Option<&Path>, bless: bool) -> Result<bool> {
+fn check(kinds: &[Kind], binary: PathBuf, pictures: Option<&Path>, bless: bool) -> Result<bool> {
     let folder = tempfile::tempdir()?;
     let maker = Maker { binary, folder: folder.path(), root: place::root() };
     let mut eye = Eye::open(&WIDTHS)?;
     let mut problems = 0;
     for kind in kinds {
-        let page = maker.make(kind).with_context(|| kind.name)?;
-        let (mut found, all) = eye.look_at(&page, pictures.map(|folder| (folder, kind.name)))?;
+        let page = maker.make(kind).with_context(|| kind.name.clone())?;
+        let (mut found, all) = eye.look_at(&page, pictures.map(|folder| (folder, &*kind.name)))?;
         let file = maker.root.join(REFERENCES).join(format!("{}.txt", kind.name));
         if bless {
             std::fs::create_dir_all(maker.root.join(REFERENCES))?;

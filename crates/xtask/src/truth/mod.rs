@@ -16,7 +16,7 @@
 
 mod postgres;
 
-use crate::{arguments::Arguments, child, kept, place};
+use crate::{child, kept, place};
 use anyhow::{Context, Result};
 use postgres::Postgres;
 use record::{Estimate, Prediction, PredictionDocument, Profile};
@@ -26,8 +26,19 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use workload::Rng;
 
-pub(crate) const SWITCHES: [&str; 1] = ["--no-keep"];
-pub(crate) const VALUES: [&str; 3] = ["--folder", "--site", "--binary"];
+#[derive(clap::Args)]
+pub(crate) struct Flags {
+    #[arg(long, default_value = ".")]
+    folder: PathBuf,
+    /// Part of the name of the saved result.
+    #[arg(long, default_value = "disk")]
+    site: String,
+    #[arg(long)]
+    no_keep: bool,
+    #[arg(long)]
+    binary: Option<PathBuf>,
+}
+
 /// How often each load runs on each file, and for how many seconds.
 const REPEATS: usize = 2;
 const SECONDS: u32 = 3;
@@ -38,43 +49,21 @@ const SIZE: u64 = 1024 * MIB;
 /// The planted change: a fifth less.
 const PLANTED: f64 = 0.8;
 
-/// A closed loop: read percentage, sequential percentage (0 or 100), size, depth.
+/// Loads as fio's kind of access, KiB, queue depth, and the percentage of reads of a mix. Some of these are
+/// cells of a check; most are not.
+const LOADS: &str = "randread:4:1 randread:4:2 randread:4:6 randread:4:16 randread:4:32 randread:8:1 \
+    randread:8:8 randread:16:4 randread:16:12 randread:32:4 randread:64:2 randread:64:16 read:64:1 \
+    read:256:4 randwrite:4:1 randwrite:4:4 randwrite:4:16 randwrite:8:8 randwrite:16:4 randwrite:64:8 \
+    write:64:1 write:256:4 randrw:8:8:70 randrw:4:16:70 randrw:16:4:50 randrw:64:8:90";
+
+/// A closed loop.
 struct Load {
-    reads: u8,
-    sequential: bool,
+    rw: &'static str,
     bytes: u64,
     depth: u32,
+    /// Read percentage.
+    reads: u32,
 }
-
-/// Some of these are cells of a check; most are not.
-const LOADS: [(u8, bool, u64, u32); 26] = [
-    (100, false, 4, 1),
-    (100, false, 4, 2),
-    (100, false, 4, 6),
-    (100, false, 4, 16),
-    (100, false, 4, 32),
-    (100, false, 8, 1),
-    (100, false, 8, 8),
-    (100, false, 16, 4),
-    (100, false, 16, 12),
-    (100, false, 32, 4),
-    (100, false, 64, 2),
-    (100, false, 64, 16),
-    (100, true, 64, 1),
-    (100, true, 256, 4),
-    (0, false, 4, 1),
-    (0, false, 4, 4),
-    (0, false, 4, 16),
-    (0, false, 8, 8),
-    (0, false, 16, 4),
-    (0, false, 64, 8),
-    (0, true, 64, 1),
-    (0, true, 256, 4),
-    (70, false, 8, 8),
-    (70, false, 4, 16),
-    (50, false, 16, 4),
-    (90, false, 64, 8),
-];
 
 /// A result of fio and its prediction.
 struct Pair {
@@ -100,30 +89,25 @@ struct File {
 }
 
 impl Load {
-    fn all() -> Vec<Self> {
-        let load =
-            |(reads, sequential, kib, depth)| Self { reads, sequential, bytes: kib << 10, depth };
-        LOADS.into_iter().map(load).collect()
-    }
-
-    fn rw(&self) -> &'static str {
-        match (self.reads, self.sequential) {
-            (100, true) => "read",
-            (100, false) => "randread",
-            (0, true) => "write",
-            (0, false) => "randwrite",
-            _ => "randrw",
-        }
+    fn all() -> Result<Vec<Self>> {
+        let load = |words: &'static str| {
+            let (rw, numbers) = words.split_once(':').context("a load without a size")?;
+            let numbers: Vec<u32> = numbers.split(':').map(str::parse).collect::<Result<_, _>>()?;
+            let all = if rw.ends_with("read") { 100 } else { 0 };
+            let reads = numbers.get(2).copied().unwrap_or(all);
+            Ok(Self { rw, bytes: u64::from(numbers[0]) << 10, depth: numbers[1], reads })
+        };
+        LOADS.split_whitespace().map(load).collect()
     }
 
     fn name(&self) -> String {
-        let mix =
-            if self.rw() == "randrw" { format!(" {} % reads", self.reads) } else { String::new() };
-        format!("{}{mix} {}k QD {}", self.rw(), self.bytes >> 10, self.depth)
+        let Self { rw, bytes, depth, reads } = self;
+        let mix = if *rw == "randrw" { format!(" {reads} % reads") } else { String::new() };
+        format!("{rw}{mix} {}k QD {depth}", bytes >> 10)
     }
 
     fn fio(&self, file: &File) -> Result<Reported> {
-        let Self { bytes, depth, reads, .. } = self;
+        let Self { rw, bytes, depth, reads } = self;
         let engine = match *depth {
             1 => "--ioengine=psync".to_owned(),
             _ => format!(
@@ -134,10 +118,9 @@ impl Load {
         let words = format!(
             "--name=truth --direct=1 --time_based --norandommap --randrepeat=0 --scramble_buffers=0 \
              --allow_file_create=0 --lat_percentiles=1 --unified_rw_reporting=mixed \
-             --output-format=json+ --size={} --runtime={SECONDS} --rw={} --bs={bytes} \
+             --output-format=json+ --size={} --runtime={SECONDS} --rw={rw} --bs={bytes} \
              --iodepth={depth} --rwmixread={reads} {engine}",
-            file.bytes,
-            self.rw()
+            file.bytes
         );
         let mut command = Command::new("fio");
         command.args(words.split(' ')).arg(format!("--filename={}", file.path.display()));
@@ -158,7 +141,7 @@ impl Load {
             ("--iodepth", self.depth.to_string()),
             ("--bs", self.bytes.to_string()),
             ("--rwmixread", format!("{}%", self.reads)),
-            ("--sequential", if self.sequential { "100%" } else { "0%" }.to_owned()),
+            ("--sequential", if self.rw.starts_with("rand") { "0%" } else { "100%" }.to_owned()),
         ] {
             command.args([flag, &value]);
         }
@@ -171,17 +154,13 @@ impl Load {
 }
 
 /// Runs everything. Returns whether at least 90 % of the results are inside the intervals.
-pub(crate) fn run(flags: &Arguments) -> Result<bool> {
-    let site: String = flags.value("--site")?.unwrap_or_else(|| "disk".to_owned());
-    let binary = place::binary(flags.value::<PathBuf>("--binary")?, false)?;
-    let parent: PathBuf = flags.value("--folder")?.unwrap_or_else(|| PathBuf::from("."));
-    if !place::has("fio") {
-        testkit::skip("truth", "needs fio");
-        return Ok(true);
-    }
-    let folder = testkit::Folder::within(&parent, "halfpower-truth-")?;
+pub(crate) fn run(flags: &Flags) -> Result<bool> {
+    let site = &flags.site;
+    let binary = place::binary(flags.binary.as_deref(), false)?;
+    place::needs(testkit::Capability::Fio.lack())?;
+    let folder = testkit::Folder::within(&flags.folder, "halfpower-truth-")?;
     let (first, database) = check(&binary, folder.path(), "first")?;
-    let loads = Load::all();
+    let loads = Load::all()?;
     let predictions: Vec<Prediction> =
         loads.iter().map(|load| load.predicted(&binary, &database)).collect::<Result<_>>()?;
     let files = files(folder.path(), SIZE / 2)?;
@@ -196,19 +175,16 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
     for (load, file) in &turns {
         let reported = loads[*load].fio(&files[*file])?;
         let prediction = &predictions[*load];
-        let mut add = |what, predicted: Option<Estimate>, measured: Option<f64>| {
-            let both = predicted.zip(measured);
-            pairs.extend(both.map(|(predicted, measured)| Pair {
-                load: *load,
-                what,
-                file: files[*file].name,
-                predicted,
-                measured,
-            }));
-        };
-        add("IOPS", Some(prediction.iops), Some(reported.iops));
-        add("mean", Some(prediction.latency_ns), Some(reported.mean_ns));
-        add("p99", prediction.p99_ns, reported.p99_ns);
+        let both = [
+            ("IOPS", Some((prediction.iops, reported.iops))),
+            ("mean", Some((prediction.latency_ns, reported.mean_ns))),
+            ("p99", prediction.p99_ns.zip(reported.p99_ns)),
+        ];
+        let (load, file) = (*load, files[*file].name);
+        pairs.extend(both.into_iter().filter_map(|(what, both)| {
+            let (predicted, measured) = both?;
+            Some(Pair { load, what, file, predicted, measured })
+        }));
     }
     println!("{site}: {} loads, {} runs of fio of {SECONDS} s", loads.len(), turns.len());
     let (good, summary) = table(&loads, &pairs);
@@ -224,8 +200,12 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
             None
         }
     };
-    let rows: Vec<Value> = pairs.iter().map(|pair| row(&loads, pair)).collect();
-    if !flags.has("--no-keep") {
+    if !flags.no_keep {
+        let row = |Pair { load, what, file, predicted, measured }: &Pair| {
+            let load = loads[*load].name();
+            json!({ "load": load, "file": file, "what": what, "predicted": predicted, "fio": measured })
+        };
+        let rows: Vec<Value> = pairs.iter().map(row).collect();
         let parts = [
             ("site", json!(site)),
             ("areas", json!(first.areas)),
@@ -236,16 +216,6 @@ pub(crate) fn run(flags: &Arguments) -> Result<bool> {
         kept::keep(&format!("truth-{site}"), &parts)?;
     }
     Ok(good)
-}
-
-fn row(loads: &[Load], pair: &Pair) -> Value {
-    json!({
-        "load": loads[pair.load].name(),
-        "file": pair.file,
-        "what": pair.what,
-        "predicted": pair.predicted,
-        "fio": pair.measured,
-    })
 }
 
 fn check(binary: &Path, folder: &Path, name: &str) -> Result<(Profile, PathBuf)> {
@@ -290,15 +260,14 @@ fn files(folder: &Path, bytes: u64) -> Result<Vec<File>> {
 /// Prints a summary of the pairs. Returns whether it meets the goals, and the summary for the document.
 fn table(loads: &[Load], pairs: &[Pair]) -> (bool, Value) {
     let inside = |pairs: &[&Pair], factor: f64| {
-        let held = pairs.iter().filter(|pair| pair.predicted.includes(pair.measured * factor));
-        held.count() as f64 / pairs.len().max(1) as f64
+        let held = |pair: &&Pair| pair.predicted.includes(pair.measured * factor);
+        share(&pairs.iter().map(held).collect::<Vec<bool>>())
     };
     let percent = |share: f64| format!("{:.0} %", share * 100.0);
     let (mut good, mut summary) = (true, Vec::new());
-    println!(
-        "{:6} {:>5} {:>7} {:>6} {:>8} {:>9} {:>8} {:>11} {:>12}",
-        "", "pairs", "inside", "A/A", "planted", "med. err", "width", "fio's", "width/fio's"
-    );
+    let heads = ["inside", "A/A", "planted", "med. err", "width", "fio's"];
+    let heads = heads.map(|head| format!(" {head:>9}")).concat();
+    println!("{:6} {:>5}{heads} {:>12}", "", "pairs", "width/fio's");
     for what in ["IOPS", "mean", "p99"] {
         let own: Vec<&Pair> = pairs.iter().filter(|pair| pair.what == what).collect();
         if own.is_empty() {
@@ -311,33 +280,25 @@ fn table(loads: &[Load], pairs: &[Pair]) -> (bool, Value) {
         let by_load = grouped(own.iter().map(|pair| (pair.load, pair.measured.ln())));
         let spread =
             median(by_load.iter().map(|(_, logs)| record::NORMAL_95 * deviation(logs)).collect());
-        let control = by_load.iter().flat_map(|(_, logs)| others_hold(logs));
-        let control: Vec<bool> = control.collect();
-        let held =
-            control.iter().filter(|held| **held).count() as f64 / control.len().max(1) as f64;
+        let control: Vec<bool> = by_load.iter().flat_map(|(_, logs)| others_hold(logs)).collect();
+        let held = share(&control);
         let (share, planted) = (inside(&own, 1.0), inside(&own, PLANTED));
-        println!(
-            "{what:6} {:>5} {:>7} {:>6} {:>8} {:>9} {:>8} {:>11} {:>12.1}",
-            own.len(),
-            percent(share),
-            percent(held),
-            percent(planted),
-            percent(errors),
-            percent(width),
-            percent(spread),
-            width / spread
-        );
+        let figures = [
+            ("inside", share),
+            ("inside_of_fios_own", held),
+            ("inside_when_a_fifth_is_planted", planted),
+            ("median_error", errors),
+            ("median_half_width", width),
+            ("median_spread_of_fio", spread),
+        ];
+        let cells = figures.map(|(_, figure)| format!(" {:>9}", percent(figure))).concat();
+        println!("{what:6} {:>5}{cells} {:>12.1}", own.len(), width / spread);
         good &= share >= 0.9 && planted <= share;
-        summary.push(json!({
-            "what": what,
-            "pairs": own.len(),
-            "inside": share,
-            "inside_of_fios_own": held,
-            "inside_when_a_fifth_is_planted": planted,
-            "median_error": errors,
-            "median_half_width": width,
-            "median_spread_of_fio": spread,
-        }));
+        let mut row = json!({ "what": what, "pairs": own.len() });
+        for (name, figure) in figures {
+            row[name] = json!(figure);
+        }
+        summary.push(row);
     }
     for (at, load) in loads.iter().enumerate() {
         let own: Vec<&Pair> =
@@ -361,6 +322,11 @@ fn table(loads: &[Load], pairs: &[Pair]) -> (bool, Value) {
         );
     }
     (good, json!(summary))
+}
+
+/// The share of those that hold.
+fn share(held: &[bool]) -> f64 {
+    held.iter().filter(|held| **held).count() as f64 / held.len().max(1) as f64
 }
 
 /// Standard deviation of a few values.
@@ -420,11 +386,11 @@ mod tests {
             measured,
         };
         let pairs: Vec<Pair> = [95.0, 100.0, 105.0, 104.0].map(pair).into();
-        let (good, summary) = table(&Load::all(), &pairs);
+        let (good, summary) = table(&Load::all().unwrap(), &pairs);
         assert!(good, "{summary}");
         assert_eq!(summary[0]["inside"], 1.0);
         assert_eq!(summary[0]["inside_when_a_fifth_is_planted"], 0.0);
-        let (bad, _) = table(&Load::all(), &[pair(150.0), pair(160.0), pair(140.0)]);
+        let (bad, _) = table(&Load::all().unwrap(), &[pair(150.0), pair(160.0), pair(140.0)]);
         assert!(!bad);
     }
 }

@@ -6,7 +6,6 @@
 //! Rejected: running these tests only on a CI machine with Windows (developers on Linux would not run them
 //! before a push).
 
-use crate::arguments::Arguments;
 use crate::place;
 use anyhow::{Context, Result, ensure};
 use std::path::Path;
@@ -27,8 +26,8 @@ const TRIALS: &str = "test --no-fail-fast -p halfpower-trial --test trial -- clo
                       flushed::every_engine lying:: stop:: targets::";
 
 /// `cargo xtask wine WORDS`: with cargo's arguments, or with none.
-pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    let commands: Vec<Vec<&str>> = match arguments.rest() {
+pub(crate) fn run(words: &[String]) -> Result<bool> {
+    let commands: Vec<Vec<&str>> = match words {
         [] => [SHORT, TRIALS].map(|words| words.split(' ').collect()).to_vec(),
         words => vec![words.iter().map(String::as_str).collect()],
     };
@@ -46,22 +45,15 @@ pub(crate) fn short() -> Result<Command> {
 
 /// A cargo command for Windows, whose programs run under wine.
 fn command(words: &[&str]) -> Result<Command> {
-    place::needs_library(TARGET)?;
-    let lack = format!("needs {COMPILER}: apt-get install gcc-mingw-w64-x86-64-win32");
-    place::needs((!place::has(COMPILER)).then_some(lack))?;
+    place::needs_programs(&[COMPILER], ": apt-get install gcc-mingw-w64-x86-64-win32")?;
     let loader = LOADERS.into_iter().find(|loader| place::has(loader));
-    let lack = "needs wine: apt-get install wine64".to_owned();
-    place::needs(loader.is_none().then_some(lack))?;
+    place::needs(loader.is_none().then(|| "needs wine: apt-get install wine64".to_owned()))?;
+    let mut command = place::cross(TARGET, words, COMPILER, loader.unwrap_or_default())?;
     let folder = place::target_folder().join("wine");
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let folder = std::fs::canonicalize(folder)?;
     build_stub(&folder)?;
-    let (verb, rest) = words.split_first().context("no command of cargo")?;
-    let mut command = place::cargo();
-    command.args([verb, "--target", TARGET]).args(rest);
     command
-        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER", COMPILER)
-        .env("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", loader.unwrap_or_default())
         .env("WINEPREFIX", folder.join("prefix"))
         .env("WINEDEBUG", "-all")
         // Drive Z is this machine's root.
