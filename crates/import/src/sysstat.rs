@@ -18,7 +18,7 @@ pub(crate) const PERCENT: f64 = 0.01;
 pub(crate) type Keys = &'static [(&'static str, f64)];
 
 /// The keys of the figures by their names in [`Interval::FIGURES`].
-const KEYS: [(&str, Keys); 19] = [
+const KEYS: [(&str, Keys); 20] = [
     ("read.per_s", &[("r/s", 1.0), ("r", 1.0)]),
     (
         "read.bytes_per_s",

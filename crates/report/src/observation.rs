@@ -9,7 +9,7 @@ use crate::chart::{Axis, Chart, Form, Point, Rule, Series, points, xs, ys};
 use crate::issuers::issuers;
 use crate::number::{self, counted, duration};
 use crate::plots::thinned;
-use crate::story::{Cell, Story, Tone, capital, named};
+use crate::story::{Cell, Story, capital, named};
 use crate::traced::traced;
 use record::{DATES_FROM_NS, Figure, Interval, Observation, ObservedDevice, Unit};
 use stats::{Ordered, weighted_mean};

@@ -251,11 +251,11 @@ impl FittedProfile {
         let busy = tally.utilization().filter(|share| known.busy && *share > 0.0);
         let concurrency = tally.concurrency().ok_or("the source does not report latencies")?;
         let depth = (concurrency / busy.unwrap_or(1.0)).max(1.0);
-        let mut mixes = mixes(tally, share);
-        if variant >= mixes.len() {
+        let mut variants = mixes(tally, share);
+        if variant >= variants.len() {
             return Err("the request sizes are unknown".to_owned());
         }
-        let mix = mixes.swap_remove(variant);
+        let mix = variants.swap_remove(variant);
         let rate = tally.iops();
         let closed = self.at_depth(&mix, depth).map_err(|error| error.to_string())?;
         // Loads lighter than the lightest of a profile have the latency of that one.
