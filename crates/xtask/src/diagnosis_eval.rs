@@ -35,7 +35,7 @@ pub(crate) struct Flags {
     #[arg(long)]
     real: bool,
     #[command(flatten)]
-    staging: diagnosis_eval_real::Flags,
+    staging: diagnosis_eval_real::Staging,
 }
 
 /// Draws, judges and prints; returns whether the goals are reached.

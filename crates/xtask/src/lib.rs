@@ -125,3 +125,14 @@ pub(crate) fn tidy_all(bless: bool) -> Result<bool> {
     println!("tidy: {} problems", problems.len());
     Ok(problems.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::CommandLine;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_has_no_flag_or_group_twice() {
+        CommandLine::command().debug_assert();
+    }
+}

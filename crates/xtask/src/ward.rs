@@ -49,7 +49,7 @@ pub(crate) fn run(flags: &Flags) -> Result<bool> {
         simulated.push((name, diagnosis_eval::scores(case, first..first + draws)?.tally));
     }
     println!("\nreal: {rounds} rounds from seed {first}");
-    let staging = diagnosis_eval_real::Flags::default();
+    let staging = diagnosis_eval_real::Staging::default();
     let real = diagnosis_eval_real::tally(&staging, &binary, &(first..first + rounds), None);
     let real = place::lacked(real)?;
     println!("\nlab");

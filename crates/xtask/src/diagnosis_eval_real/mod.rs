@@ -35,7 +35,7 @@ use testkit::Capability;
 const REACHED: f64 = 0.9;
 
 #[derive(Default, clap::Args)]
-pub(crate) struct Flags {
+pub(crate) struct Staging {
     /// One kind of real device.
     #[arg(long)]
     medium: Option<Medium>,
@@ -47,7 +47,7 @@ pub(crate) struct Flags {
 }
 
 /// Stages all cases, a round for each seed; returns whether the goals are reached.
-pub(crate) fn run(flags: &Flags, seeds: &Range<u64>, only: Option<&str>) -> Result<bool> {
+pub(crate) fn run(flags: &Staging, seeds: &Range<u64>, only: Option<&str>) -> Result<bool> {
     let binary = place::binary(flags.binary.as_deref(), false)?;
     let both = tally(flags, &binary, seeds, only)?;
     println!("{}", Tally::heads());
@@ -63,7 +63,7 @@ pub(crate) const NAMES: [&str; 2] = ["real", "real, none"];
 /// Stages all cases, or those of one name, on each medium, a round for each seed, and judges them with a
 /// profile and without one.
 pub(crate) fn tally(
-    flags: &Flags,
+    flags: &Staging,
     binary: &Path,
     seeds: &Range<u64>,
     only: Option<&str>,
