@@ -287,9 +287,7 @@ fn differences(story: &mut Story, comparison: &Comparison) {
     };
     let section = story.section("Conditions that differ", remark);
     for condition in conditions.iter().take(CONDITIONS) {
-        let text = |value: &Option<String>| value.clone().unwrap_or("unknown".to_owned());
-        let (a, b) = (text(&condition.a), text(&condition.b));
-        section.row(&condition.what, format!("{a} → {b}"));
+        section.row(&condition.what, format!("{} → {}", condition.a, condition.b));
     }
     if conditions.len() > CONDITIONS {
         section.note(format!("{} more in the document", conditions.len() - CONDITIONS));
