@@ -90,6 +90,10 @@ pub enum ComparedMetric {
     LatencyMeanNs,
     /// 99th percentile of the latency.
     LatencyP99Ns,
+    /// Mean latency from the submission instead of the intended arrival, if one side lacks the latter.
+    CompletionMeanNs,
+    /// 99th percentile of the latency from the submission.
+    CompletionP99Ns,
     /// Mean latency of the flushes.
     FlushMeanNs,
     /// 99th percentile of the latency of the flushes.

@@ -33,11 +33,23 @@ const FAR: f64 = 16.0;
 /// A compared quantity, in table order: title, name within a sentence, unit.
 type Metric = (ComparedMetric, &'static str, &'static str, Unit);
 
-const METRICS: [Metric; 8] = [
+const METRICS: [Metric; 10] = [
     (ComparedMetric::RatePerS, "IOPS", "IOPS", Unit::PerSecond),
     (ComparedMetric::CommitsPerS, "Commits per second", "commits per second", Unit::Count),
     (ComparedMetric::LatencyMeanNs, "Mean latency", "mean latency", Unit::Nanos),
     (ComparedMetric::LatencyP99Ns, "99th percentile of the latency", "p99", Unit::Nanos),
+    (
+        ComparedMetric::CompletionMeanNs,
+        "Mean latency from the submission",
+        "mean latency from the submission",
+        Unit::Nanos,
+    ),
+    (
+        ComparedMetric::CompletionP99Ns,
+        "99th percentile of the latency from the submission",
+        "p99 from the submission",
+        Unit::Nanos,
+    ),
     (ComparedMetric::FlushMeanNs, "Mean flush latency", "mean flush latency", Unit::Nanos),
     (ComparedMetric::FlushP99Ns, "99th percentile of the flush latency", "flush p99", Unit::Nanos),
     (ComparedMetric::CpuUsPerIo, "CPU time per request (lower bound)", "CPU time", Unit::Micros),
