@@ -387,15 +387,14 @@ fn lengths(
     let size = size.and_then(|size| size.of(None)).filter(|size| *size > 0);
     let merged = |file: u64| file.saturating_sub(offset).saturating_mul(files.merged);
     let leg = file.map(merged).or(size.map(|size| size / files.count));
-    let whole = leg.map(|leg| leg.saturating_mul(files.count));
-    let pass = match (file, size) {
-        (Some(_), Some(size)) => whole.map(|whole| whole.min(size)),
-        (None, Some(size)) => Some(size),
-        _ => whole,
-    };
-    // A pass that may transfer less than the length of the file.
+    // The length of the files matters if a pass may transfer less than all of it.
     let known = files.bytes.filter(|_| bounded).map(|bytes| bytes.saturating_sub(offset));
-    let pass = pass.or(known);
+    let all = leg.or(known).map(|leg| leg.saturating_mul(files.count));
+    let pass = match (file, size) {
+        (Some(_), Some(size)) => all.map(|all| all.min(size)),
+        (None, Some(size)) => Some(size),
+        _ => all,
+    };
     let whole = offset == 0 && files.bytes.zip(leg).is_none_or(|(bytes, leg)| leg >= bytes);
     Lengths { leg, pass, whole }
 }

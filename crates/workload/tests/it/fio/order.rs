@@ -83,6 +83,7 @@ fn requests_beyond_one_pass_and_a_part_of_a_block_are_not_made() {
     let at = |lines: &str| words(&format!("filename=short\n{lines}"));
     assert!(at("rw=read\nnumber_ios=40").contains("--io-size 64k"));
     assert!(at("rw=read\nnumber_ios=4").contains("--io-size 16k"));
+    assert!(words("filename=short:short\nrw=read\nnumber_ios=40").contains("--io-size 128k"));
     assert!(at("rw=randread\nsize=10000").contains("--io-size 8k"));
 }
 
