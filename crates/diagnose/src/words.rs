@@ -80,10 +80,8 @@ pub(crate) fn described(workload: &Workload) -> String {
 
 /// Changed conditions: `write cache write through, now write back; …`.
 pub(crate) fn changed<'a>(conditions: impl Iterator<Item = &'a ComparedCondition>) -> String {
-    let value = |side: &Option<String>| side.clone().unwrap_or_else(|| "unknown".to_owned());
-    let each: Vec<String> = conditions
-        .map(|one| format!("{} {}, now {}", one.what, value(&one.a), value(&one.b)))
-        .collect();
+    let each: Vec<String> =
+        conditions.map(|one| format!("{} {}, now {}", one.what, one.a, one.b)).collect();
     each.join("; ")
 }
 

@@ -23,6 +23,8 @@ mod failure;
 mod fio_jobs;
 mod fio_results;
 mod fio_runs;
+mod fio_sides;
+mod fio_snapshots;
 mod fio_words;
 mod fleet;
 mod fleet_devices;

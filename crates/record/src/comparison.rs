@@ -70,10 +70,10 @@ pub struct ComparedSide {
 pub struct ComparedCondition {
     /// Name of the condition.
     pub what: String,
-    /// Its value on the first side; null if unknown or absent.
-    pub a: Option<String>,
+    /// Its value on the first side. A condition that one side does not state is not compared.
+    pub a: String,
     /// Its value on the second side.
-    pub b: Option<String>,
+    pub b: String,
 }
 
 /// The quantity that is compared.
@@ -90,6 +90,10 @@ pub enum ComparedMetric {
     LatencyMeanNs,
     /// 99th percentile of the latency.
     LatencyP99Ns,
+    /// Mean latency from the submission instead of the intended arrival, if one side lacks the latter.
+    CompletionMeanNs,
+    /// 99th percentile of the latency from the submission.
+    CompletionP99Ns,
     /// Mean latency of the flushes.
     FlushMeanNs,
     /// 99th percentile of the latency of the flushes.

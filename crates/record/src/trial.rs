@@ -242,7 +242,9 @@ impl Trial {
     /// Mean reads and writes in flight; `None` if another program measured the trial without latencies.
     #[must_use]
     pub fn mean_depth(&self) -> Option<f64> {
-        let unmeasured = |one: &DirectionResult| one.ios > 0 && one.latency_ns.is_none();
+        let unmeasured = |one: &DirectionResult| {
+            one.ios > 0 && one.latency_ns.is_none() && one.completion_ns.is_none()
+        };
         let unknown = self.measured_by.is_some() && self.directions().any(unmeasured);
         (!unknown).then_some(self.result.concurrency)
     }

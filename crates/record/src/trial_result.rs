@@ -239,7 +239,8 @@ pub struct DirectionResult {
     pub error_kinds: Vec<ErrorCount>,
     /// Requests that transferred fewer bytes than requested; not counted in `ios`.
     pub short: u64,
-    /// Latency from intended arrival to completion; null if nothing completed.
+    /// Latency from intended arrival to completion; null if nothing completed, or if another program measured
+    /// it from the submission only.
     pub latency_ns: Option<TimeSummary>,
     /// Latency from submission to completion; equals `latency_ns` in a closed loop.
     pub completion_ns: Option<TimeSummary>,

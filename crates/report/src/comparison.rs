@@ -32,11 +32,23 @@ const FAR: f64 = 16.0;
 /// A compared quantity, in table order: title, name within a sentence, unit.
 type Metric = (ComparedMetric, &'static str, &'static str, Unit);
 
-const METRICS: [Metric; 8] = [
+const METRICS: [Metric; 10] = [
     (ComparedMetric::RatePerS, "IOPS", "IOPS", Unit::PerSecond),
     (ComparedMetric::CommitsPerS, "Commits per second", "commits per second", Unit::Count),
     (ComparedMetric::LatencyMeanNs, "Mean latency", "mean latency", Unit::Nanos),
     (ComparedMetric::LatencyP99Ns, "99th percentile of the latency", "p99", Unit::Nanos),
+    (
+        ComparedMetric::CompletionMeanNs,
+        "Mean latency from the submission",
+        "mean latency from the submission",
+        Unit::Nanos,
+    ),
+    (
+        ComparedMetric::CompletionP99Ns,
+        "99th percentile of the latency from the submission",
+        "p99 from the submission",
+        Unit::Nanos,
+    ),
     (ComparedMetric::FlushMeanNs, "Mean flush latency", "mean flush latency", Unit::Nanos),
     (ComparedMetric::FlushP99Ns, "99th percentile of the flush latency", "flush p99", Unit::Nanos),
     (ComparedMetric::CpuUsPerIo, "CPU time per request (lower bound)", "CPU time", Unit::Micros),
@@ -270,9 +282,7 @@ fn differences(story: &mut Story, comparison: &Comparison) {
     };
     let section = story.section("Conditions that differ", remark);
     for condition in conditions.iter().take(CONDITIONS) {
-        let text = |value: &Option<String>| value.clone().unwrap_or("unknown".to_owned());
-        let (a, b) = (text(&condition.a), text(&condition.b));
-        section.row(&condition.what, format!("{a} → {b}"));
+        section.row(&condition.what, format!("{} → {}", condition.a, condition.b));
     }
     let more = conditions.len().checked_sub(CONDITIONS).filter(|more| *more > 0);
     section.notes(more.map(|more| format!("{more} more in the document")));

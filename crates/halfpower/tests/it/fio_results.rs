@@ -310,6 +310,106 @@ fn each_document_in_a_text_is_read() {
     assert_eq!(imported_text(&text).len(), 2);
 }
 
+/// A document that fio wrote at this time, in milliseconds, for a run that began at 0.
+fn snapshot(requests: u64, written_ms: u64) -> String {
+    result("\"rw\": \"randread\", \"size\": \"8m\"")
+        .replace("\"time\": \"Fri\"", &format!("\"timestamp_ms\": {written_ms}"))
+        .replace("\"runtime\": 1000", &format!("\"runtime\": {}", written_ms % 10_000))
+        .replace("\"total_ios\": 2000", &format!("\"total_ios\": {requests}"))
+}
+
+#[test]
+fn of_the_cumulative_documents_of_a_run_the_last_one_is_the_result() {
+    let requests = |texts: &[String]| -> Vec<u64> {
+        imported_text(&texts.concat()).iter().map(Trial::completed).collect()
+    };
+    let run =
+        [snapshot(0, 900), snapshot(900, 1_000), snapshot(1_950, 2_000), snapshot(2_000, 2_040)];
+    assert_eq!(requests(&run), [2_000]);
+    // A second run of the job, which begins after the first has ended.
+    let again = [&run[..], &[snapshot(2_000, 11_000), snapshot(2_500, 12_000)]].concat();
+    assert_eq!(requests(&again), [2_000, 2_500]);
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("run.json"), run.concat()).unwrap();
+    let outcome = halfpower_in(folder.path(), "record run.json --no-save");
+    assert!(outcome.stderr.contains("3 of 4 JSON documents are intermediate"), "{outcome:?}");
+}
+
+#[test]
+fn reads_of_the_verification_are_no_load() {
+    let options = "\"rw\": \"write\", \"size\": \"8m\", \"verify\": \"crc32c\"";
+    let both = |options: &str| {
+        let text = result(options);
+        let (begin, end) =
+            (text.find("{\"runtime\"").unwrap(), text.find(", \"write\": {}").unwrap());
+        text.replace("\"write\": {}", &format!("\"write\": {}", &text[begin..end]))
+    };
+    let trial = &imported_text(&both(options))[0];
+    assert_eq!((trial.completed(), trial.result.read.is_none()), (2_000, true));
+    assert!(trial.findings.iter().any(|it| it.claim.contains("are those of the verification")));
+    let unverified = options.replace("\"crc32c\"", "\"crc32c\", \"do_verify\": \"0\"");
+    assert_eq!(imported_text(&both(&unverified))[0].completed(), 4_000);
+    let folder = tempfile::tempdir().unwrap();
+    let mixed = both(&options.replace("\"write\"", "\"randrw\""));
+    std::fs::write(folder.path().join("mixed.json"), mixed).unwrap();
+    halfpower_in(folder.path(), "record mixed.json --no-save").refuses(2, &["do_verify=0"]);
+}
+
+#[test]
+fn latencies_of_a_rate_count_from_the_submission_and_are_compared_as_such() {
+    let options = "\"rw\": \"randread\", \"size\": \"8m\", \"rate_iops\": \"2000\"";
+    let trial = &imported_text(&result(options))[0];
+    let read = trial.result.read.as_ref().unwrap();
+    assert!(read.latency_ns.is_none() && read.histogram.count() == 0, "{read:?}");
+    assert_eq!(read.completion_ns.as_ref().unwrap().mean, 70.0);
+    assert!((trial.result.concurrency - 2_000.0 * 70e-9).abs() < 1e-9, "{trial:?}");
+    let folder = folder();
+    std::fs::write(folder.path().join("fio.json"), result(options)).unwrap();
+    let run = "run data --rw randread --bs 4k --size 1m --ioengine sync --iodepth 1 --cache all \
+               --rate-iops 2000 --without-replacement --drop-cache dontneed --io-size 8m \
+               --runtime none --keep-warm-up --json --no-save";
+    let ran = halfpower_in(folder.path(), run);
+    std::fs::write(folder.path().join("own.json"), ran.stdout).unwrap();
+    let metrics = |a: &str, b: &str| -> Vec<String> {
+        let told = halfpower_in(folder.path(), &format!("compare {a} {b} --json"));
+        let document: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+        let rows = document["cells"][0]["rows"].as_array().unwrap().clone();
+        rows.iter().map(|row| row["metric"].as_str().unwrap().to_owned()).collect()
+    };
+    let mixed = metrics("fio.json", "own.json");
+    assert!(mixed.iter().any(|it| it == "completion_mean_ns"), "{mixed:?}");
+    assert!(!mixed.iter().any(|it| it.starts_with("latency")), "{mixed:?}");
+    assert_eq!(metrics("own.json", "own.json")[0], "latency_mean_ns");
+}
+
+#[test]
+fn a_job_that_ends_by_its_size_is_repeated_by_its_size() {
+    let command = |options: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("fio.out"), result(options)).unwrap();
+        halfpower_in(folder.path(), "report fio.out --md").stdout
+    };
+    let options = "\"rw\": \"randread\", \"size\": \"8m\", \"filename\": \"f\"";
+    let by_size = command(options);
+    assert!(by_size.contains("--runtime none --io-size 8388608"), "{by_size}");
+    let limited = command(&format!("{options}, \"runtime\": \"60\""));
+    assert!(limited.contains("--runtime 60s --io-size 8388608"), "{limited}");
+    let by_time = command(&options.replace("8m", "1m"));
+    assert!(by_time.contains("--runtime 1s") && !by_time.contains("--io-size"), "{by_time}");
+}
+
+#[test]
+fn the_size_of_a_job_is_no_size_of_its_file() {
+    let trial = &imported_text(&result("\"rw\": \"randread\", \"size\": \"512k\""))[0];
+    assert_eq!((trial.targets[0].size_bytes.0, trial.workload.size_bytes.0), (0, 512 << 10));
+}
+
+#[test]
+fn a_modifier_that_is_omitted_leaves_the_direction() {
+    let trial = &imported_text(&result("\"rw\": \"randread:8\", \"size\": \"8m\""))[0];
+    assert_eq!((trial.workload.read_percent, trial.workload.pattern), (100, Pattern::Random));
+}
+
 #[test]
 fn versions_before_3_have_kibibytes_and_microseconds() {
     let text = "{\n  \"fio version\" : \"fio-2.1.3\",\n  \"jobs\" : [ { \"jobname\" : \"old\", \"read\" : { \

@@ -204,8 +204,8 @@ pub(super) fn differing(a: &Conditions, b: &Conditions) -> Vec<ComparedCondition
     both.filter(|(what, a, b)| !is_same(what, a, b))
         .map(|(what, a, b)| ComparedCondition {
             what: what.clone(),
-            a: Some(a.join(", ")),
-            b: Some(b.join(", ")),
+            a: a.join(", "),
+            b: b.join(", "),
         })
         .collect()
 }

@@ -4,8 +4,8 @@
 
 use crate::cells::cpu_us_per_io;
 use record::{
-    Arrival, Bytes, CacheMode, Cell, CommitPoint, ComparedMetric, EngineName, Estimate,
-    ExperimentCell, TimeSummary, Trial, Workload, counted, format_bytes,
+    Arrival, Bytes, CacheMode, Cell, CommitPoint, ComparedMetric, DirectionResult, EngineName,
+    Estimate, ExperimentCell, TimeSummary, Trial, Workload, counted, format_bytes,
 };
 use std::collections::BTreeMap;
 
@@ -14,6 +14,12 @@ const NO_CLOCK: &str = "the processors differ, and the clock rate of at least on
 /// Why a result of fio has no latency distribution.
 const NO_BINS: &str =
     "fio's file has no latency bins: use --output-format=json+ --lat_percentiles=1";
+
+/// Why a trial has no mean latency.
+const NO_LATENCY: &str = "fio's file lacks it";
+/// Why a trial has no percentile of the latency from the submission.
+const NO_PERCENTILE: &str =
+    "fewer than 1,000 requests in a trial, or fio's file lacks it: use --lat_percentiles=1";
 
 /// One line of a trace.
 #[derive(Clone, Debug, PartialEq)]
@@ -227,8 +233,10 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
     let requests: u64 = group.iter().map(|placed| placed.trial.completed()).sum();
     let numbers = BTreeMap::from([
         (ComparedMetric::RatePerS, observed(&|trial| Ok(trial.iops()))),
-        (ComparedMetric::LatencyMeanNs, observed(&|it| Ok(it.latency_ns().unwrap_or(f64::NAN)))),
+        (ComparedMetric::LatencyMeanNs, observed(&latency_mean)),
         (ComparedMetric::LatencyP99Ns, observed(&latency_p99)),
+        (ComparedMetric::CompletionMeanNs, observed(&completion_mean)),
+        (ComparedMetric::CompletionP99Ns, observed(&completion_p99)),
         (ComparedMetric::FlushMeanNs, observed(&|trial| Ok(flush_times(trial)?.mean))),
         (ComparedMetric::FlushP99Ns, observed(&flush_p99)),
         (ComparedMetric::CpuUsPerIo, observed(&cpu_us_per_io)),
@@ -237,6 +245,23 @@ pub(super) fn of_group(group: &[&Placed]) -> SideCell {
     let requests = requests as f64 / group.len() as f64;
     let side = SideCell::of(&trial.workload, group[0].levels.clone(), requests, numbers);
     SideCell { cell: trial.cell.clone(), ..side }
+}
+
+fn latency_mean(trial: &Trial) -> Result<f64, String> {
+    trial.latency_ns().ok_or_else(|| NO_LATENCY.to_owned())
+}
+
+fn completion_mean(trial: &Trial) -> Result<f64, String> {
+    let times = |of: &DirectionResult| Some((of.completion_ns.as_ref()?.mean, of.ios as f64));
+    stats::weighted_mean(trial.directions().filter_map(times)).ok_or_else(|| NO_LATENCY.to_owned())
+}
+
+/// The percentile of the only direction: those of several directions cannot be combined.
+fn completion_p99(trial: &Trial) -> Result<f64, String> {
+    let used: Vec<&DirectionResult> = trial.directions().filter(|it| it.ios > 0).collect();
+    let [only] = used[..] else { return Err("a trial has several directions".to_owned()) };
+    let p99 = only.completion_ns.as_ref().and_then(|times| times.p99);
+    p99.ok_or_else(|| NO_PERCENTILE.to_owned())
 }
 
 fn latency_p99(trial: &Trial) -> Result<f64, String> {

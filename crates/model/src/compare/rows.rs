@@ -73,16 +73,27 @@ impl Draft {
 }
 
 pub(super) fn drafts(context: &Context, a: &SideCell, b: &SideCell) -> Vec<Draft> {
+    // fio has no latency from the intended arrival. Latencies are compared from an instant that both have.
+    let both = |metric: ComparedMetric| a.count(metric) > 0 && b.count(metric) > 0;
+    let from_submission = !both(ComparedMetric::LatencyMeanNs)
+        && both(ComparedMetric::CompletionMeanNs)
+        && !(closed(a) && closed(b));
     let first = if a.numbers.contains_key(&ComparedMetric::CommitsPerS) {
         ComparedMetric::CommitsPerS
     } else if closed(a) && closed(b) {
         ComparedMetric::RatePerS
+    } else if from_submission {
+        ComparedMetric::CompletionMeanNs
     } else {
         ComparedMetric::LatencyMeanNs
     };
     let measured = |metric: &ComparedMetric| a.count(*metric) + b.count(*metric) > 0;
     let others = [
-        ComparedMetric::LatencyP99Ns,
+        if from_submission {
+            ComparedMetric::CompletionP99Ns
+        } else {
+            ComparedMetric::LatencyP99Ns
+        },
         ComparedMetric::FlushMeanNs,
         ComparedMetric::FlushP99Ns,
         cpu_metric(context),
@@ -279,7 +290,9 @@ fn with_level(side: &Side, metric: ComparedMetric, level: Level) -> Level {
 fn slack(metric: ComparedMetric, a: &SideCell, b: &SideCell) -> f64 {
     let counting = 1.0 / a.requests.max(1.0) + 1.0 / b.requests.max(1.0);
     match metric {
-        ComparedMetric::LatencyP99Ns | ComparedMetric::FlushP99Ns => 2.0 * MAX_RELATIVE_ERROR,
+        ComparedMetric::LatencyP99Ns
+        | ComparedMetric::CompletionP99Ns
+        | ComparedMetric::FlushP99Ns => 2.0 * MAX_RELATIVE_ERROR,
         _ => counting,
     }
 }
@@ -303,6 +316,8 @@ impl Question {
             ComparedMetric::RatePerS | ComparedMetric::CommitsPerS => Self::Rate,
             ComparedMetric::LatencyMeanNs
             | ComparedMetric::LatencyP99Ns
+            | ComparedMetric::CompletionMeanNs
+            | ComparedMetric::CompletionP99Ns
             | ComparedMetric::FlushMeanNs
             | ComparedMetric::FlushP99Ns => Self::Response,
             ComparedMetric::CpuUsPerIo | ComparedMetric::CpuClocksPerIo => Self::Cost,

@@ -17,8 +17,12 @@ const FILES_MAX: u64 = 64;
 struct Files {
     /// Number of files in fio; each has an equal part of the size.
     count: u64,
+    /// Number of fio's files that each of them replaces.
+    merged: u64,
     /// Length of the shortest file, if all exist and it is known.
     bytes: Option<u64>,
+    /// Whether another file is known to be longer.
+    uneven: bool,
     /// Whether test files replace them.
     made: bool,
     /// Whether each job has its own files.
@@ -32,6 +36,8 @@ struct Lengths {
     leg: Option<u64>,
     /// Bytes that one pass of one job transfers.
     pass: Option<u64>,
+    /// Whether the area is the whole file.
+    whole: bool,
 }
 
 pub(crate) fn area(
@@ -44,7 +50,8 @@ pub(crate) fn area(
     let files = files(settings, out, known, jobs);
     let read = |name: &str| settings.value(name, |text| length(text, kb_base));
     let offset = read("offset").and_then(|offset| offset.of(files.bytes)).unwrap_or(0);
-    let lengths = lengths(settings, &files, offset, (kb_base, load.sizes.smallest()));
+    let bounded = load.stride.is_some() || settings.has("number_ios");
+    let lengths = lengths(settings, &files, offset, (kb_base, load.sizes.smallest(), bounded));
     let filled = settings.on("fill_device");
     if filled && files.made {
         settings
@@ -68,6 +75,15 @@ pub(crate) fn area(
     }
     let step =
         read("offset_increment").and_then(|step| step.of(files.bytes)).filter(|step| *step > 0);
+    if settings.on("file_append") && !files.made {
+        settings.refuse(
+            "file_append",
+            "halfpower does not write behind the end of a file; name a file that does not exist",
+        );
+    }
+    if load.backwards && (offset > 0 || step.is_some() && jobs > 1) {
+        settings.refuse("rw", "steps back are possible only without an offset");
+    }
     // Jobs that verify need areas that do not overlap, so that each knows its last write.
     let disjoint = step.zip(lengths.leg).is_some_and(|(step, leg)| step >= leg);
     let apart = jobs > 1 && !files.own && (!verified || disjoint);
@@ -150,7 +166,7 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
         Some(folder) if !name.starts_with('/') => format!("{folder}/{name}"),
         _ => name.clone(),
     };
-    let mut bytes = Some(u64::MAX);
+    let (mut bytes, mut longest) = (Some(u64::MAX), 0);
     for name in names.iter().map(within) {
         match known.kind(&name) {
             FileKind::Missing if name.starts_with("/dev/") => {
@@ -185,16 +201,19 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
                     ));
                 }
                 bytes = bytes.map(|least| least.min(length));
+                longest = longest.max(length);
                 out.targets.push(name);
             }
             FileKind::File { bytes: length } => {
                 bytes = bytes.zip(length).map(|(least, length)| least.min(length));
+                longest = longest.max(length.unwrap_or(0));
                 out.targets.push(name);
             }
         }
     }
     let made = !out.stands_for.is_empty();
-    Files { count: out.targets.len().max(1) as u64, bytes, made, own: false }
+    let uneven = bytes.is_some_and(|least| least < longest);
+    Files { count: out.targets.len().max(1) as u64, merged: 1, bytes, uneven, made, own: false }
 }
 
 /// The device that a job without `filename` names. fio also uses the job's name as the file if that name
@@ -247,7 +266,7 @@ fn in_folders(
     if let Some(format) = format.filter(|_| !own) {
         out.stands_for.push(format.to_owned());
     }
-    Files { count, bytes: None, made: true, own }
+    Files { count, merged: nrfiles / count, bytes: None, uneven: false, made: true, own }
 }
 
 fn is_share(text: &str) -> bool {
@@ -284,16 +303,27 @@ fn bind(settings: &Settings<'_>, out: &mut Words, files: &Files, load: &Load) {
     if files.count < 2 {
         return;
     }
+    if load.stride.is_some() || load.backwards {
+        settings.refuse("rw", "a gap or step after each request is possible in only one file");
+    }
+    match (load.sequential, order) {
+        (true, "roundrobin" | "roundrobin:1") | (false, "random" | "random:1") => {}
+        (false, "roundrobin" | "roundrobin:1") => out.note(
+            "filename: each random request chooses its file at random; fio takes the files in turn",
+        ),
+        (true, _) => settings.refuse(
+            "file_service_type",
+            "sequential requests go to several files in turn; use roundrobin",
+        ),
+        (false, _) => settings.refuse(
+            "file_service_type",
+            "random requests go to all files with equal probability; use random",
+        ),
+    }
     if load.trims {
         return settings.refuse(
             "filename",
             "a job can trim only one file or device; use a separate job for each",
-        );
-    }
-    if load.sequential && !order.starts_with("roundrobin") {
-        settings.refuse(
-            "file_service_type",
-            "sequential requests always go to several files in turn; use roundrobin",
         );
     }
     if load.sequential && load.sizes.only().is_none() {
@@ -315,7 +345,7 @@ fn lengths(
     settings: &Settings<'_>,
     files: &Files,
     offset: u64,
-    (kb_base, unit): (u64, u64),
+    (kb_base, unit, bounded): (u64, u64, bool),
 ) -> Lengths {
     let read = |name: &str| settings.value(name, |text| length(text, kb_base));
     let file = settings.value("filesize", |text| match text.split_once(['-', ':']) {
@@ -325,8 +355,17 @@ fn lengths(
         Some((one, _)) => length(one, kb_base),
         None => length(text, kb_base),
     });
-    let file = file.and_then(|file| file.of(files.bytes));
     let size = read("size");
+    let fixed = |length: &Option<Length>| matches!(length, Some(Length::Bytes(1..)));
+    if files.uneven && ![file, size].iter().any(fixed) {
+        let most = size_word(files.bytes.unwrap_or(0).saturating_mul(files.count));
+        let why = format!(
+            "the files have different lengths: fio uses each file to its own end, halfpower uses \
+             the same length of each; give a size that both divide equally, at most size={most}"
+        );
+        settings.refuse("filename", &why);
+    }
+    let file = file.and_then(|file| file.of(files.bytes));
     if let Some(Length::Percent(percent)) = size {
         let known = file.or(files.bytes.filter(|_| !files.made));
         let Some(known) = known else {
@@ -337,32 +376,38 @@ fn lengths(
                     "a percentage needs the length of the file; give filesize, or a size in bytes",
                 );
             }
-            return Lengths { leg: None, pass: None };
+            return Lengths { leg: None, pass: None, whole: false };
         };
         let leg = Length::Percent(percent).of(Some(known));
         // Whole requests, within what the offset leaves.
         let leg = leg.map(|leg| leg.min(known - offset.min(known)) / unit * unit);
-        return Lengths { leg, pass: leg.map(|leg| leg.saturating_mul(files.count)) };
+        let pass = leg.map(|leg| leg.saturating_mul(files.count));
+        return Lengths { leg, pass, whole: percent == 100 && offset == 0 };
     }
     let size = size.and_then(|size| size.of(None)).filter(|size| *size > 0);
-    let leg = file.map(|file| file.saturating_sub(offset)).or(size.map(|size| size / files.count));
-    let whole = leg.map(|leg| leg.saturating_mul(files.count));
+    let merged = |file: u64| file.saturating_sub(offset).saturating_mul(files.merged);
+    let leg = file.map(merged).or(size.map(|size| size / files.count));
+    // The length of the files matters if a pass may transfer less than all of it.
+    let known = files.bytes.filter(|_| bounded).map(|bytes| bytes.saturating_sub(offset));
+    let all = leg.or(known).map(|leg| leg.saturating_mul(files.count));
     let pass = match (file, size) {
-        (Some(_), Some(size)) => whole.map(|whole| whole.min(size)),
+        (Some(_), Some(size)) => all.map(|all| all.min(size)),
         (None, Some(size)) => Some(size),
-        _ => whole,
+        _ => all,
     };
-    Lengths { leg, pass }
+    let whole = offset == 0 && files.bytes.zip(leg).is_none_or(|(bytes, leg)| leg >= bytes);
+    Lengths { leg, pass, whole }
 }
 
-/// Bytes that a job with gaps transfers. If the rest of the area is too short for a request, the job ends
-/// after one pass. Otherwise it starts again until it has transferred all bytes.
-fn with_gaps(load: &Load, stride: u64, bytes: u64) -> u64 {
+/// Bytes that a job with gaps transfers in an area. If a gap crosses the end of the file, fio starts again
+/// until it has transferred the length of the area. Otherwise the job ends after one pass (fio 3.33).
+fn with_gaps(load: &Load, stride: u64, (area, whole): (u64, bool)) -> u64 {
     let size = load.sizes.smallest();
-    match bytes % stride {
-        rest if rest > 0 && rest < size => bytes / stride * size,
-        _ => bytes,
+    let rest = area % stride;
+    if whole && (rest == 0 || rest > size) {
+        return area;
     }
+    (area / stride + u64::from(rest >= size)) * size
 }
 
 /// When the job ends: only by time, or by the bytes of each job with a time limit.
@@ -386,8 +431,24 @@ fn end(
         transferred.and_then(|bytes| bytes.of(lengths.pass)).filter(|bytes| *bytes > 0);
     let counted = settings.number("number_ios").filter(|count| *count > 0);
     let counted = counted.map(|count| (count as f64 * load.sizes.mean()) as u64);
-    let each = transferred.or(lengths.pass);
-    let each = each.map(|each| load.stride.map_or(each, |stride| with_gaps(load, stride, each)));
+    let unit = load.sizes.smallest();
+    let pass = match (load.stride, lengths.pass) {
+        (Some(stride), Some(area)) => {
+            let pass = with_gaps(load, stride, (area, lengths.whole));
+            if pass < area && load.reads && load.writes && !by_time && transferred.is_none() {
+                settings.refuse(
+                    "rw",
+                    "in fio, a mix with gaps ends with the direction that reaches the end first; \
+                     use time_based, or give io_size",
+                );
+            }
+            Some(pass)
+        }
+        // A block at the end that is too short is not in fio's map of used blocks.
+        (_, pass) if load.by_map => pass.map(|pass| pass / unit * unit),
+        (_, pass) => pass,
+    };
+    let each = transferred.or(pass);
     let each = counted.map_or(each, |counted| Some(each.map_or(counted, |each| each.min(counted))));
     match runtime {
         Some(runtime) => out.flag("runtime", &time_word(runtime)),

@@ -47,8 +47,11 @@ pub(crate) fn caches(settings: &Settings<'_>, out: &mut Words) -> &'static str {
         out.note(format!("ioengine: {engine} instead of {name}: {other}"));
     }
     depth(settings, out, (name, engine));
-    let buffered = settings.switch("buffered");
-    let mut direct = settings.switch("direct").unwrap_or(buffered == Some(false));
+    let (direct, buffered) = (settings.switch("direct"), settings.switch("buffered"));
+    let mut direct = match settings.last_of(&["direct", "buffered"]) {
+        Some("buffered") => buffered == Some(false),
+        _ => direct == Some(true),
+    };
     if direct && *engine == "mmap" {
         out.note("direct: has no effect, because mmap uses the page cache");
         direct = false;

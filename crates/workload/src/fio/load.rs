@@ -14,6 +14,8 @@ pub(crate) struct Load {
     pub(crate) sizes: Sizes,
     /// Distance between the starts of requests, if each is followed by a gap.
     pub(crate) stride: Option<u64>,
+    /// Whether each request begins before the previous one.
+    pub(crate) backwards: bool,
     /// Whether fio uses a map of used blocks, so that each block occurs once before any repeats.
     pub(crate) by_map: bool,
 }
@@ -24,8 +26,8 @@ enum Step {
     Back(u64),
     /// Bytes skipped after each request of a sequence.
     Gap(u64),
-    /// Consecutive requests before the next random position.
-    Row(u64),
+    /// One request for each random position, as without a modifier.
+    None,
 }
 
 pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Load {
@@ -65,13 +67,14 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
     }
     mix(settings, out, mixed);
     let plain = order(settings, out, sequential, &sizes);
-    let mut stride = None;
+    let (mut stride, mut backwards) = (None, false);
     if let Some(step) = step {
         match step_of(step, sequential, (kb_base, sizes.only())) {
             Ok(Step::Back(stride)) => {
                 out.flag("pattern", &"strided");
                 out.flag("stride", &size_word(stride));
                 out.switch("backwards");
+                backwards = true;
             }
             Ok(Step::Gap(gap)) => match sizes.only() {
                 Some(bytes) => {
@@ -86,22 +89,13 @@ pub(crate) fn load(settings: &Settings<'_>, out: &mut Words, kb_base: u64) -> Lo
                     );
                 }
             },
-            Ok(Step::Row(row)) => {
-                let share = (100 * (row - 1) + row / 2) / row;
-                if share > 0 {
-                    out.flag("seq-share", &format!("{share}%"));
-                    out.note(format!(
-                        "rw: {share} % of the requests begin where the previous one ended, in \
-                         sequences of {row} on average; in fio, all sequences have that length"
-                    ));
-                }
-            }
+            Ok(Step::None) => {}
             Err(why) => settings.refuse("rw", &why),
         }
     }
     let map = !settings.on("norandommap");
-    let by_map = map && !sequential && plain && aligned && step.is_none();
-    Load { sequential, reads, writes, trims, sizes, stride, by_map }
+    let by_map = map && !sequential && plain && aligned;
+    Load { sequential, reads, writes, trims, sizes, stride, backwards, by_map }
 }
 
 fn step_of(
@@ -110,10 +104,15 @@ fn step_of(
     (kb_base, only): (u64, Option<u64>),
 ) -> Result<Step, String> {
     if !sequential {
-        let row = number(text).ok().filter(|row| *row > 0);
-        return row
-            .map(Step::Row)
-            .ok_or_else(|| "use a number of requests after the colon".to_owned());
+        return match number(text) {
+            Ok(1) => Ok(Step::None),
+            Ok(row @ 2..) => Err(format!(
+                "halfpower does not send exactly {row} requests for each random position; with \
+                 percentage_random={}, sequences have about that length on average",
+                (100 / row).max(1)
+            )),
+            _ => Err("use a number of requests above 0 after the colon".to_owned()),
+        };
     }
     if let Some(back) = text.strip_prefix('-') {
         // fio counts from the end of a request: a step back of twice its size leads to the previous request.

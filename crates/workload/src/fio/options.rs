@@ -60,7 +60,7 @@ const READ: &str = "
     verify do_verify stonewall startdelay wait_for read_iolog replay_redirect replay_time_scale
     replay_no_stall kb_base write_bw_log write_lat_log write_iops_log log_avg_msec per_job_logs
     name exec_prerun create_only flow zonemode bs_unaligned
-    exitall
+    exitall rw_sequencer file_append
 ";
 
 /// Options that are always in effect or change no request, each with a note for the user.
@@ -76,7 +76,7 @@ const NOTES: &[(&str, &str)] = &[
         "every write has different bytes, so a device that deduplicates behaves differently",
     ),
     (
-        "fallocate unlink unlink_each_loop create_on_open allow_file_create file_append",
+        "fallocate unlink unlink_each_loop create_on_open allow_file_create",
         "a test file is removed after the run; before it, the file is written in full if a job reads, otherwise only allocated",
     ),
     ("registerfiles fixedbufs nonvectored userspace_reap", "halfpower does this if the kernel can"),
@@ -133,6 +133,7 @@ const NOTES: &[(&str, &str)] = &[
         "the run takes its full time, and the page shows whether the rate was steady; to end a \
          run early, use --until-precision",
     ),
+    ("stats", "every job has a result"),
     ("unified_rw_reporting", "reads and writes are reported separately"),
     ("fadvise_hint write_hint", "halfpower gives the kernel no such hint"),
     ("hugepage-size", "the kernel chooses the size of huge pages"),
@@ -147,10 +148,6 @@ const NOTES: &[(&str, &str)] = &[
     ),
     ("latency-log bandwidth-log", "to write a log, use write_lat_log or write_bw_log"),
     ("idle-prof", "the page shows the CPU time"),
-    (
-        "rw_sequencer",
-        "this option only changes the meaning of the count in rw=KIND:COUNT; see the note on rw",
-    ),
     (
         "trim_backlog trim_backlog_batch trim_verify_zero",
         "these options have no effect, because a job cannot mix trims and writes",
@@ -167,8 +164,8 @@ const NOTES: &[(&str, &str)] = &[
 /// Options without an effect or a note.
 const SILENT: &str = "
     description thread threads eta eta-interval eta-newline disk_util create_serialize
-    create_fsync unit_base max-jobs stats alloc-size warnings-fatal allow_mounted_write filetype
-    unique_filename opendir iomem_align mem_align debug read_iolog_chunked job_start_clock_id
+    create_fsync unit_base max-jobs alloc-size warnings-fatal allow_mounted_write filetype
+    unique_filename iomem_align mem_align debug read_iolog_chunked job_start_clock_id
     rwmixcycle
 ";
 
@@ -199,6 +196,7 @@ const REFUSALS: &[(&str, &str)] = &[
         "cmdprio_percentage cmdprio_class cmdprio cmdprio_hint cmdprio_bssplit priohint",
         "all requests of a job have the same priority; set it with prio and prioclass",
     ),
+    ("opendir", "name the files with filename, separated by colons"),
     ("exec_postrun", "run that command after halfpower"),
     ("ioscheduler", "set the scheduler before the run: echo NAME > /sys/block/DEV/queue/scheduler"),
     (

@@ -43,6 +43,15 @@ impl<'a> Settings<'a> {
         found
     }
 
+    /// Which of these options is set last. They are names of one property, so the others have no effect.
+    pub(crate) fn last_of<'n>(&self, names: &[&'n str]) -> Option<&'n str> {
+        let settings = self.section.settings.iter().rev();
+        let mut listed = settings.filter_map(|setting| {
+            names.iter().find(|name| **name == canonical(&setting.name)).copied()
+        });
+        listed.next()
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }

@@ -36,7 +36,7 @@ fn judge(view: &View<'_>) -> Option<Claim> {
     if !told.starts_with(THROUGH) {
         return None;
     }
-    let was_back = view.changed("write cache").is_some_and(|one| one.a.as_deref() == Some(BACK));
+    let was_back = view.changed("write cache").is_some_and(|one| one.a == BACK);
     let explains = [Effect::SlowWrites, Effect::SlowFlushes];
     let action = "On a RAID controller, check the battery and the cache policy (storcli, perccli, \
                   ssacli). On a drive, enable the write cache (hdparm -W1, sdparm --set WCE) if \
@@ -80,8 +80,8 @@ mod tests {
         let through = facts("cache_mode", &machine("write through"), &sda);
         let changed = [ComparedCondition {
             what: "write cache".to_owned(),
-            a: Some(BACK.to_owned()),
-            b: Some(THROUGH.to_owned()),
+            a: BACK.to_owned(),
+            b: THROUGH.to_owned(),
         }];
         let now =
             Machine { facts: &through, disk: Some(&sda), changed: &changed, ..Machine::default() };

@@ -76,8 +76,8 @@ mod tests {
         let wbt = facts("kernel_settings", &fake, &sda);
         let condition = |what: &str| ComparedCondition {
             what: what.to_owned(),
-            a: Some("none".to_owned()),
-            b: Some("bfq".to_owned()),
+            a: "none".to_owned(),
+            b: "bfq".to_owned(),
         };
         let changed = [condition("firmware"), condition("scheduler")];
         let now =

@@ -98,7 +98,7 @@ pub(super) fn may_hold(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     let scheduler = segment.scheduler()?;
     let mut changed = segment.machines.0.changed.iter();
-    let was = changed.find(|one| one.what == model::SCHEDULER).and_then(|one| one.a.as_ref());
+    let was = changed.find(|one| one.what == model::SCHEDULER).map(|one| &one.a);
     let harmed = facts.states.harmed();
     if !segment.may_wait(|traced| traced.queue_ns) {
         let because = format!(

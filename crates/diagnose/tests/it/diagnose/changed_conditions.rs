@@ -117,8 +117,8 @@ fn what_is_not_as_it_was_takes_the_certainty_from_slowness() {
     let differences = &other.profile.value().unwrap().differences;
     assert_eq!(differences.len(), 1, "{differences:?}");
     assert_eq!(differences[0].what, "write cache");
-    assert_eq!(differences[0].a.as_deref(), Some("write through"));
-    assert_eq!(differences[0].b.as_deref(), Some("write back"));
+    assert_eq!(differences[0].a, "write through");
+    assert_eq!(differences[0].b, "write back");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod command_line;
+mod order;
 
 use workload::fio::{self, FileKind, FioError, Run, Wait, looks_like_job_file, read_file, run_of};
 
@@ -27,6 +28,7 @@ fn sections(text: &str) -> Result<Vec<fio::Section>, String> {
 fn kind(name: &str) -> FileKind {
     match name {
         "/dev/sdb" | "/data/file" | "old" | "new" => FileKind::File { bytes: Some(1 << 30) },
+        "short" => FileKind::File { bytes: Some(1 << 16) },
         "/data" | "/mnt" | "." => FileKind::Folder,
         _ => FileKind::Missing,
     }
@@ -136,22 +138,6 @@ fn depth_and_size_are_of_a_job_and_not_of_each_of_its_files() {
 }
 
 #[test]
-fn sequential_jobs_begin_where_fio_begins_them() {
-    let of = |lines: &str| words(&format!("filename=old\nbs=64k\nsize=8m\n{lines}"));
-    assert!(of("rw=write").contains("--size 8m --from-start"));
-    assert!(!of("rw=randwrite").contains("--from-start"));
-    // All jobs on one file start at its beginning, unless specified otherwise.
-    assert!(of("rw=read\nnumjobs=4").contains("--offset-increment 0 --from-start"));
-    assert!(of("rw=read\nnumjobs=4\noffset_increment=16m").contains("--offset-increment 16m"));
-    assert!(of("rw=read:64k").contains("--pattern strided --stride 128k"));
-    // A request at the end that does not fit ends the job.
-    assert!(of("rw=read:96k\nsize=8m").contains("--io-size 3264k"), "{}", of("rw=read:96k"));
-    assert!(of("rw=read:-128k").contains("--pattern strided --stride 64k --backwards"));
-    assert!(of("rw=randread:4").contains("--seq-share 75%"));
-    assert!(refused("filename=old\nrw=read:-4k").contains("steps back of at least that size"));
-}
-
-#[test]
 fn sizes_may_be_shares_of_the_file() {
     let of = |lines: &str| words(&format!("filename=old\n{lines}"));
     assert!(of("size=50%").contains("--size 512m"));
@@ -184,6 +170,8 @@ fn what_is_buffered_in_fio_is_buffered_here_after_its_cache_was_emptied() {
         ("invalidate=0", "--cache all"),
         ("rw=write", "--cache all --drop-cache dontneed"),
         ("direct=1", "--cache device"),
+        ("direct=1\nbuffered=1\ninvalidate=0", "--cache all"),
+        ("buffered=1\ndirect=1", "--cache device"),
         ("buffered=0", "--cache device"),
         ("direct=1\nsync=dsync", "--cache none"),
         ("sync=1", "--cache fs --drop-cache dontneed"),
