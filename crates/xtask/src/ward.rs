@@ -25,10 +25,13 @@ pub(crate) struct Flags {
     binary: Option<PathBuf>,
 }
 
+/// Draws the case of a seed.
+type Draw = fn(u64) -> Case;
+
 /// The simulated parts: all kinds in turn, with a profile from before the fault; the same without a profile,
 /// live or from a recording; and programs that load the device below its maximum, every other one without a
 /// profile.
-const SIMULATED: [(&str, fn(u64) -> Case); 3] = [
+const SIMULATED: [(&str, Draw); 3] = [
     ("simulated", draw),
     ("unprofiled", |seed| without_profile(draw(seed))),
     ("paced", |seed| {

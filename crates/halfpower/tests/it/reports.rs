@@ -215,7 +215,7 @@ fn what_cannot_be_reported_is_refused_with_what_it_is() {
     with_database(folder.path(), "report last --md")
         .refuses(4, &["no database", "halfpower check"]);
     with_database(folder.path(), "run sim:mm1").expect(0);
-    with_database(folder.path(), "report ffff --md").refuses(4, &["ffff", "kept.db", "last"]);
+    with_database(folder.path(), "report ffff --md").refuses(4, &["ffff", "kept.db", "show list"]);
     let other = folder.path().join("other.json");
     std::fs::write(&other, "{\"schema\":\"elsewhere/1\"}").unwrap();
     let words = format!("report {} --md", other.display());

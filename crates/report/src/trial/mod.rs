@@ -103,16 +103,16 @@ pub(crate) fn jobs_of(trial: &Trial) -> Vec<(String, Trial)> {
 }
 
 fn headline(trial: &Trial) -> String {
-    let said = trial.kinds().map(|(_, name, kind)| answer(name, kind, rate(name, kind)));
+    let said = trial.kinds().map(|(_, name, kind)| answer(name, kind, &rate(name, kind)));
     sentence(said, "Nothing was measured.")
 }
 
 /// `reads 202 IOPS ±4 % at 19.8 ms`, for each kind.
 fn line(trial: &Trial) -> String {
-    joined(trial.kinds(), "; ", |(_, name, kind)| answer(name, kind, rate_within(name, kind)))
+    joined(trial.kinds(), "; ", |(_, name, kind)| answer(name, kind, &rate_within(name, kind)))
 }
 
-fn answer(name: &str, kind: &DirectionResult, rate: String) -> String {
+fn answer(name: &str, kind: &DirectionResult, rate: &str) -> String {
     let latency = kind.latency_ns.as_ref();
     let latency = latency.map(|times| format!(" at {}", number::time(times.mean)));
     format!("{name} {rate}{}", latency.unwrap_or_default())
