@@ -18,6 +18,7 @@ mod comparison;
 mod cost_fit;
 mod cpu_cost;
 mod cpu_taken;
+mod curves;
 mod diagnosis;
 mod digest;
 mod doubt;
@@ -74,6 +75,7 @@ pub use comparison::{
 pub use cost_fit::{COST_FIT_SCHEMA, CostFit, CostLine, CostModel, CostPoint};
 pub use cpu_cost::{CpuClock, CpuCost, CpuSplit, CpuUpper, KernelAccounting};
 pub use cpu_taken::cpu_taken;
+pub use curves::{DepthCurve, DepthPoint, SizeCurve, SizePoint};
 pub use diagnosis::{
     Activity, Alternative, Baseline, Cause, DIAGNOSIS_SCHEMA, Demand, DeviceDiagnosis, Diagnosis,
     Episode, Excluded, HypothesisName, MatchedBy, MatchedProfile, Moment, OperationVerdict, Rung,
@@ -125,9 +127,8 @@ pub use prediction::{
     Validation, ValidationSummary, ValidationTrial,
 };
 pub use profile::{
-    Advice, Cap, Cell, DepthCurve, DepthPoint, Expectation, LeftOut, Limits, LoneRead, MedianVisit,
-    PROFILE_SCHEMA, Profile, RateStep, SATURATIONS, ServiceTimeFit, SizeCurve, SizePoint,
-    StepCause, Sustained,
+    Advice, Cap, Cell, Expectation, LeftOut, Limits, LoneRead, MedianVisit, PROFILE_SCHEMA,
+    Profile, RateStep, SATURATIONS, ServiceTimeFit, StepCause, Sustained,
 };
 pub use quantity::{QUANTITIES, Quantity, Unit, format_with_unit, quantity};
 pub use quoted::quoted;
