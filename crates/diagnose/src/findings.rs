@@ -364,8 +364,9 @@ fn small_area(profile: &Profile) -> Option<Finding> {
 
 fn interrupted(omitted: Omitted) -> Option<Finding> {
     omitted.interrupted.then(|| {
-        let claim = "The profile is partial: the check ended before all loads were measured. Other \
-                     commands use this profile only if you name its id.";
+        let claim = "The profile is partial: the check ended before all loads were measured, so its \
+                     ± may leave out how runs differ. Other commands use this profile only if you \
+                     name its id.";
         let remedy = "Run check again for the complete profile.";
         Finding::warning(FindingCode::Interrupted, claim, remedy)
     })

@@ -51,6 +51,15 @@ pub fn prediction(document: &PredictionDocument) -> Story {
         let (name, text) = objective_text(objective);
         story.fact(name, text);
     }
+    if !document.objectives.is_empty() {
+        let objectives = joined(&document.objectives, "; ", |objective| {
+            let (name, text) = objective_text(objective);
+            format!("{name} {text}")
+        });
+        let answer = story.headline.trim_end_matches('.');
+        let between = if answer.is_empty() { "" } else { "; " };
+        story.line = format!("{answer}{between}{objectives}");
+    }
     if document.predictions.len() > 1 {
         models(&mut story, document);
     }

@@ -183,7 +183,10 @@ mod tests {
         let script = "n=0; trap 'n=$((n + 1))' CONT; \
                       while ((n < 5)); do :; done; echo $n; exit 3";
         let child = bash(script, Plant::Stopped);
-        assert_eq!((child.stdout.trim(), child.status.code()), ("5", Some(3)));
+        // It may be continued once more before it prints.
+        let continued: u32 = child.stdout.trim().parse().unwrap();
+        assert!(continued >= 5, "{continued}");
+        assert_eq!(child.status.code(), Some(3));
     }
 
     #[test]

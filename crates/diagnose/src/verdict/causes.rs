@@ -5,7 +5,7 @@ use super::by_operation::{OPERATION_SLOW, apart};
 use super::device_users::NeighbourBy;
 use super::elsewhere::{Elsewhere, Sibling};
 use super::expected::Expectation;
-use super::facts::{IN_SCHEDULER, Segment};
+use super::facts::{IN_SCHEDULER, Segment, WAITS_FROM};
 use super::judgement::{Judgement, Number, RestsOn, cause};
 use super::layout::files;
 use super::other_causes::{
@@ -73,7 +73,7 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
         return vec![capped(segment, judgement)];
     }
     if let Some(hang) = segment.hang.filter(|_| verdict.is_slow()) {
-        let claim = format!("The device does not answer: {}.", hang.sentence());
+        let claim = format!("The device {}: {}.", hang.silence(), hang.sentence());
         return vec![cause(CauseCode::StandsStill, claim, &hang.numbers())];
     }
     let evident = verdict != Verdict::NotEnoughEvidence;
@@ -93,6 +93,7 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
     let beside = overloaded || (segment.waits_beside() && !alone && (harmed || may_queue));
     // Programs wait for a flush first, and requests behind it are slow because of it.
     let in_flush = segment.in_flush().is_some_and(|share| share >= MOSTLY_IN_FLUSH);
+    let behind_writes = segment.reads_behind_writes(WAITS_FROM).is_some();
     // Causes in this order, each under its condition.
     let found: [(bool, Option<Cause>); 20] = [
         (harmed, starved(segment)),
@@ -105,7 +106,8 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
         // Reads that memory would have served fill the device, and a few split requests make a deep queue.
         (harmed && segment.read_again().is_some(), memory_short(segment)),
         (harmed, scattered(segment)),
-        (overloaded, deep(segment)),
+        // A program's depth does not shorten a queue of write-back.
+        (overloaded && !behind_writes, deep(segment)),
         (overloaded, near_maximum(segment, look)),
         (overloaded, bursts(segment, look)),
         (overloaded, writes_in_front(segment, look)),

@@ -25,18 +25,26 @@ pub(crate) struct Hang {
     waiting: Option<f64>,
     /// Whether the device completed requests at another time.
     works_otherwise: bool,
+    /// Whether the device completed requests after it.
+    pub(crate) ended: bool,
 }
 
 impl Hang {
     /// The longest hang in a `range` of a device's series.
     pub(crate) fn of(series: &[IntervalTotals], range: &Range<usize>) -> Option<Self> {
+        let mut end = range.start;
         let runs = series[range.clone()].chunk_by(|a, b| is_stuck(a) == is_stuck(b));
-        let stuck = runs.filter(|run| is_stuck(&run[0])).map(IntervalTotals::sum);
-        let longest = stuck.max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+        let stuck = runs.filter_map(|run| {
+            end += run.len();
+            is_stuck(&run[0]).then(|| (IntervalTotals::sum(run), end))
+        });
+        let (longest, end) = stuck.max_by(|a, b| a.0.seconds.total_cmp(&b.0.seconds))?;
+        let completes = |one: &IntervalTotals| one.iops() >= 1.0;
         (longest.seconds >= SHORTEST_S).then(|| Self {
             seconds: longest.seconds,
             waiting: longest.in_flight,
-            works_otherwise: series.iter().any(|one| one.iops() >= 1.0 && !is_held(one)),
+            works_otherwise: series.iter().any(|one| completes(one) && !is_held(one)),
+            ended: series[end..].iter().any(completes),
         })
     }
 
@@ -49,6 +57,11 @@ impl Hang {
             Some(waited) if waited < HARDLY_WAIT => Some(false),
             _ => None,
         }
+    }
+
+    /// What the device does or did, for a cause.
+    pub(crate) fn silence(&self) -> &'static str {
+        if self.ended { "did not answer" } else { "does not answer" }
     }
 
     pub(crate) fn sentence(&self) -> String {

@@ -5,8 +5,8 @@ use super::{LIVE, told};
 use crate::observation::period;
 use crate::story::{Action, CAUSE, Story, number, or_why};
 use record::{
-    Cause, Demand, DeviceDiagnosis, Effect, Episode, HypothesisName, Remedy, Rung, Strategy,
-    Verdict, drive_letter, is_of_windows,
+    Cause, CauseCode, Demand, DeviceDiagnosis, Effect, Episode, HypothesisName, Remedy, Rung,
+    Strategy, Verdict, drive_letter, is_of_windows,
 };
 
 /// Number of recommendations with all details; the others have only the action and its gain.
@@ -132,6 +132,7 @@ pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Epis
     let elsewhere = main.causes.iter().filter(|cause| cause.code.is_elsewhere());
     let elsewhere: Vec<&str> = elsewhere.map(|cause| cause.claim.as_str()).collect();
     let profiled = device.profile.value().is_some();
+    let flushes = main.causes.iter().any(|cause| cause.code == CauseCode::ManyFlushes);
     const DECIDE: &str = "First find out whether the disk or the load is the cause: run `halfpower \
                           check` on the disk while it is quiet, then observe again.";
     let text = match main.verdict {
@@ -139,6 +140,11 @@ pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Epis
         Verdict::Healthy | Verdict::NotTheDisk if main.demand == Demand::Unmet => {
             "The disk is fine, but programs wait for more than the disk: check the layers in \
              between (limits, locks, the network, another disk)."
+        }
+        Verdict::Healthy | Verdict::NotTheDisk if flushes && !profiled => {
+            "Programs may wait for the flushes, which no latency of reads or writes includes. Find \
+             out what a commit takes on this disk: run `halfpower check` on a directory of it \
+             while it is quiet."
         }
         Verdict::Healthy | Verdict::NotTheDisk if !gets_what_it_asks_for(main) => {
             match is_of_windows(source, &device.device) {

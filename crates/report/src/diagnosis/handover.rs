@@ -61,7 +61,9 @@ fn when_and_where(
 /// The present latency, compared with the profile's and with that after the first remedy.
 fn costs(section: &mut Section, device: &DeviceDiagnosis, main: &Episode) {
     let Some(latency) = main.numbers.latency_ns else {
-        return section.text("Unknown: the source reports latencies too coarsely or not at all.");
+        let hang = main.causes.iter().find(|cause| cause.code == CauseCode::StandsStill);
+        let coarse = "Unknown: the source reports latencies too coarsely or not at all.";
+        return section.text(hang.map_or(coarse, |cause| cause.claim.as_str()));
     };
     let error = main.response_ci95_rel.map(|error| format!(" {}", number::interval(error)));
     let (latency, error) = (number::time(latency), error.unwrap_or_default());

@@ -48,7 +48,7 @@ pub struct Column {
     pub expendable: u8,
 }
 
-/// See [`Column::expendable`].
+/// The rank from which an expendable column goes before any name is cut.
 pub const BEFORE_CUTS: u8 = 10;
 
 impl Column {

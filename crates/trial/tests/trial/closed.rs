@@ -63,7 +63,10 @@ fn the_same_worker_runs_two_jobs_on_a_file_and_two_on_a_simulated_device() {
         // Between accounting and the next hand-over nothing is in flight; how long that lasts depends on
         // when a job gets a processor. That the depth is sustained is tested in virtual time below.
         let held = trial.result.concurrency / depth;
-        assert!(held < 1.05, "{engine:?}: {held}");
+        // The requests of the last moment count with all of their latency, also what lies after the end.
+        let longest_ns = read.latency_ns.as_ref().unwrap().max as f64;
+        let beyond = longest_ns / trial.result.duration_ns.0 as f64;
+        assert!(held < 1.05 + beyond, "{engine:?}: {held}, {beyond}");
         // A busy machine may delay the loop as well; that finding has another claim.
         let capped = trial.findings.iter().any(|finding| {
             finding.code == FindingCode::DepthNotReached && finding.claim.contains("per job")

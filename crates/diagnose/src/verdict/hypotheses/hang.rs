@@ -9,19 +9,26 @@ pub(super) fn hangs(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     let segment = facts.segment;
     let Some(hang) = segment.hang else { return };
     let told = hang.sentence();
-    let decided_by = "Read a block of the device (`dd iflag=direct`), and check the system log.";
+    let decided_by = match hang.ended {
+        true => "Look for resets and time-outs in the system log of that time.",
+        false => "Read a block of the device (`dd iflag=direct`), and check the system log.",
+    };
     let (slow, stuck) = match hang.is_proven(segment.around.io_some) {
         Some(true) => (PROOF, odds::of(Doubt::BusyTime) * PROOF),
         Some(false) => (odds::of(Doubt::BusyTime) * PROOF, PROOF),
         None => (PROOF, odds::of(Doubt::NoBusyTime) * PROOF),
     };
-    let claim = format!("The device hangs: {told}.");
+    let claim = format!("The device {}: {told}.", if hang.ended { "hung" } else { "hangs" });
     let doubt = Doubt::NoBusyTime;
     found.push(
         Explanation::weighed(Verdict::Slow, doubt, slow, claim, decided_by)
             .resting_on(RestsOn::Tail)
             .with(&hang.numbers()),
     );
+    if hang.ended {
+        // A counter that is stuck stays so.
+        return;
+    }
     let because = format!("{told}: the counter of requests in flight may be stuck.");
     let nee = Verdict::NotEnoughEvidence;
     found.push(Explanation::weighed(nee, doubt, stuck, because, decided_by).with(&hang.numbers()));

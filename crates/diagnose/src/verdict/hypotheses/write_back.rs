@@ -2,7 +2,7 @@
 //! until the kernel throttles writers at the dirty limit.
 
 use crate::verdict::engine::{Explanation, Facts};
-use crate::verdict::facts::{NEVER_IDLE, Segment};
+use crate::verdict::facts::{NEVER_IDLE, Segment, WAITS_FROM};
 use crate::verdict::judgement::RestsOn;
 use crate::verdict::notes;
 use record::{Doubt, Verdict, format_bytes, format_nanos};
@@ -43,7 +43,10 @@ pub(super) fn no_program_waits(facts: &Facts<'_, '_>) -> Option<Explanation> {
 pub(super) fn perhaps_no_program_waits(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
     let writes = segment.tally.read_share().is_some_and(|reads| reads <= HARDLY_READ);
-    if !writes || !segment.is_unprofiled() || segment.around.writeback_bytes.is_some() {
+    let told = segment.around.writeback_bytes.is_some();
+    // A program waits for its reads, however few they are among the writes.
+    let reads_wait = segment.reads_behind_writes(WAITS_FROM).is_some();
+    if !writes || !segment.is_unprofiled() || told || reads_wait {
         return None;
     }
     let claim = "Only writes are in flight. They may be write-back from the page cache, for which \

@@ -88,7 +88,7 @@ pub(super) static ROWS: [Row; 15] = [
         })
     },
     Row {
-        unpredicted: "the mean hardly changes; no model explains the slowest requests",
+        unpredicted: "no model explains when or how long a device stalls",
         words: [
             "the device, or a layer below it, stalls by itself",
             "time to investigate",
