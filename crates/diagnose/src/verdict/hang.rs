@@ -59,6 +59,12 @@ impl Hang {
         }
     }
 
+    /// Whether the counter of requests in flight fell again: one that is stuck does not. Without a counter,
+    /// the requests in flight follow from the busy time alone.
+    pub(crate) fn is_counter_right(&self) -> bool {
+        self.ended && self.waiting.is_some()
+    }
+
     /// What the device does or did, for a cause.
     pub(crate) fn silence(&self) -> &'static str {
         if self.ended { "did not answer" } else { "does not answer" }

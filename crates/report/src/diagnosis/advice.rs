@@ -142,9 +142,9 @@ pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Epis
              between (limits, locks, the network, another disk)."
         }
         Verdict::Healthy | Verdict::NotTheDisk if flushes && !profiled => {
-            "Programs may wait for the flushes, which no latency of reads or writes includes. Find \
-             out what a commit takes on this disk: run `halfpower check` on a directory of it \
-             while it is quiet."
+            "Find out what a commit takes on this disk: run `halfpower check` on a directory of it \
+             while it is quiet. Programs may wait for the flushes, which no latency of reads or \
+             writes includes."
         }
         Verdict::Healthy | Verdict::NotTheDisk if !gets_what_it_asks_for(main) => {
             match is_of_windows(source, &device.device) {

@@ -25,8 +25,7 @@ pub(super) fn hangs(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             .resting_on(RestsOn::Tail)
             .with(&hang.numbers()),
     );
-    if hang.ended {
-        // A counter that is stuck stays so.
+    if hang.is_counter_right() {
         return;
     }
     let because = format!("{told}: the counter of requests in flight may be stuck.");
