@@ -44,7 +44,7 @@ struct Ceiling<'a> {
 pub fn caps(profile: &Profile, trials: &[Trial]) -> Vec<Cap> {
     let mut found: Vec<Cap> = Vec::new();
     let most = most_bytes_per_s(profile);
-    for op in OpKind::BOTH {
+    for op in OpKind::ALL {
         let cells = direct(profile, op);
         let requests = ceiling(&cells, trials, false);
         let bytes = ceiling(&cells, trials, true);

@@ -20,6 +20,7 @@ use ::record::{
 };
 use plan::session::VERSION;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use workload::fio::{self, FileKind, Section, Setting, result_at};
 
@@ -99,11 +100,11 @@ fn trial(document: &Value, job: &Value, (id, alone): (String, bool)) -> Result<T
                     separately; run fio with do_verify=0"
             .to_owned());
     }
-    let mut load = job.clone();
+    let mut load = Cow::Borrowed(job);
     if verified {
-        load["read"] = Value::Null;
+        load.to_mut()["read"] = Value::Null;
     }
-    let job = &load;
+    let job = &*load;
     let seconds = run_seconds(job).ok_or_else(|| {
         match ["read", "write", "trim", "mixed"].into_iter().any(requests) {
             true => "neither its run time nor its rate is in the file",

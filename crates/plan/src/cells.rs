@@ -107,7 +107,7 @@ pub(crate) fn with_engine(mut spec: Spec, engine: EngineName) -> Spec {
 
 /// The operations of a plan, depending on whether it may write.
 pub(crate) fn ops(write: bool) -> &'static [OpKind] {
-    if write { &OpKind::BOTH } else { &[OpKind::Read] }
+    if write { &OpKind::ALL } else { &[OpKind::Read] }
 }
 
 /// Cells for predictions of loads outside the matrix.

@@ -154,7 +154,7 @@ pub use trial::{
 pub use trial_result::{
     BadBlock, BlockFault, ComponentUse, DirectionResult, EndedBy, ErrorCount, IntervalDirection,
     IntervalResult, OpenLoop, PhaseUse, Series, TimeSummary, TrialResult, VerifyResult, WarmUp,
-    mean_latency_ns,
+    mean_latency_ns, mean_ns,
 };
 pub use units::{
     Bytes, NO_NUMBER, Nanos, UnitError, WIDE, counted, format_binary_rate, format_both_rates,

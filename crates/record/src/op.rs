@@ -18,9 +18,6 @@ pub enum OpKind {
 crate::words! { OpKind: Read = "read", Write = "write" }
 
 impl OpKind {
-    /// Reads first.
-    pub const BOTH: [Self; 2] = Self::ALL;
-
     /// The plural.
     #[must_use]
     pub fn plural(self) -> &'static str {

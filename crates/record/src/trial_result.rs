@@ -6,8 +6,16 @@ use serde::{Deserialize, Serialize};
 
 /// Mean latency of the requests of all these directions, in nanoseconds; `None` without requests.
 pub fn mean_latency_ns<'a>(directions: impl Iterator<Item = &'a DirectionResult>) -> Option<f64> {
-    let pairs = directions
-        .filter_map(|direction| Some((direction.ios as f64, direction.latency_ns.as_ref()?.mean)));
+    mean_ns(directions, |direction| direction.latency_ns.as_ref())
+}
+
+/// The same for other times of the directions, such as those from the submission.
+pub fn mean_ns<'a>(
+    directions: impl Iterator<Item = &'a DirectionResult>,
+    times: impl Fn(&DirectionResult) -> Option<&TimeSummary>,
+) -> Option<f64> {
+    let pairs =
+        directions.filter_map(|direction| Some((direction.ios as f64, times(direction)?.mean)));
     let (requests, times) =
         pairs.fold((0.0, 0.0), |(all, sum), (ios, mean)| (all + ios, sum + ios * mean));
     (requests > 0.0).then(|| times / requests)

@@ -33,7 +33,7 @@ pub(crate) fn columns(t: &mut Columns<'_, Row>) {
     t.right("writes/s", move |row| some(row.group.per_s(OpKind::Write))).gap(1);
     t.right("fsyncs/s", move |row| some(row.group.syncs_per_s())).gap(1);
     t.right("bytes/s", |row| {
-        let bytes: f64 = OpKind::BOTH.map(|op| row.group.op_bytes_per_s(op)).iter().sum();
+        let bytes: f64 = OpKind::ALL.map(|op| row.group.op_bytes_per_s(op)).iter().sum();
         Cell::or_none((bytes > 0.0).then_some(bytes), number::rate)
     })
     .expendable(1);

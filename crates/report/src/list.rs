@@ -40,7 +40,7 @@ pub fn profile_list_text(profiles: &[Profile], style: &Style) -> String {
         }
         entry(&mut page, &profile.id, &words);
         page.paragraph(4, &target::summary(&profile.target), Tone::Plain);
-        let rates = joined(OpKind::BOTH, "; ", |op| {
+        let rates = joined(OpKind::ALL, "; ", |op| {
             let (iops, bytes_per_s) = largest(profile, op);
             let iops = iops.map(|it| number::per_second(it.value));
             let rates = iops.into_iter().chain(bytes_per_s.map(|it| number::rate(it.value)));

@@ -47,18 +47,16 @@ pub fn prediction(document: &PredictionDocument) -> Story {
     let check = document.target.as_ref().zip(advised);
     let check = check.map(|(target, one)| how_to_check(target, document.area_bytes, one));
     story.takeaway("how to check it", check.clone().unwrap_or_default());
-    for objective in &document.objectives {
-        let (name, text) = objective_text(objective);
-        story.fact(name, text);
+    let objectives: Vec<(String, String)> =
+        document.objectives.iter().map(objective_text).collect();
+    if !objectives.is_empty() {
+        let answer = Some(story.headline.trim_end_matches('.').to_owned());
+        let answer = answer.filter(|text| !text.is_empty());
+        let met = objectives.iter().map(|(name, text)| format!("{name} {text}"));
+        story.line = answer.into_iter().chain(met).collect::<Vec<_>>().join("; ");
     }
-    if !document.objectives.is_empty() {
-        let objectives = joined(&document.objectives, "; ", |objective| {
-            let (name, text) = objective_text(objective);
-            format!("{name} {text}")
-        });
-        let answer = story.headline.trim_end_matches('.');
-        let between = if answer.is_empty() { "" } else { "; " };
-        story.line = format!("{answer}{between}{objectives}");
+    for (name, text) in objectives {
+        story.fact(name, text);
     }
     if document.predictions.len() > 1 {
         models(&mut story, document);

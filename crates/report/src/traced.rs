@@ -55,7 +55,7 @@ pub(crate) fn traced(story: &mut Story, observation: &Observation) {
         lost += own.iter().map(|traced| traced.lost).sum::<u64>();
         waits = own.iter().fold(waits, |sum, next| sum.merged(&next.before_start_ns));
         let mut name = device.name.as_str();
-        for op in OpKind::BOTH {
+        for op in OpKind::ALL {
             let ops: Vec<&TracedOp> = own.iter().map(|traced| op_of(traced, op)).collect();
             let traced = together(&ops);
             if traced.device_ns.count() > 0 {

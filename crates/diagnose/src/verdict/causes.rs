@@ -5,7 +5,7 @@ use super::by_operation::{OPERATION_SLOW, apart};
 use super::device_users::NeighbourBy;
 use super::elsewhere::{Elsewhere, Sibling};
 use super::expected::Expectation;
-use super::facts::{IN_SCHEDULER, Segment, WAITS_FROM};
+use super::facts::{IN_SCHEDULER, Segment, WAITS_FROM, WRITES_WORK};
 use super::judgement::{Judgement, Number, RestsOn, cause};
 use super::layout::files;
 use super::other_causes::{
@@ -25,9 +25,7 @@ use record::{
 const OPERATION_FINE: f64 = 1.15;
 /// Bursts: utilization is below this share, with a queue while busy.
 pub(crate) const BURST_BUSY: f64 = 0.6;
-/// Reads behind writes: writes are at least this share of the work, and reads take this many times
-/// their unloaded latency.
-const WRITES_WORK: f64 = 0.6;
+/// Reads behind writes take at least this many times their unloaded latency.
 const READS_WAIT: f64 = 2.5;
 /// Fewest waiting reads that count, even if they are a small share of the requests.
 const READS_MIN: f64 = 50.0;

@@ -199,6 +199,9 @@ impl FittedProfile {
         known: SegmentFacts,
     ) -> Result<Expectation, String> {
         let mut whole = self.single(total, place, known)?;
+        let reads = mixes(&total.of_reads(), place.0).pop().filter(|_| total.write.count() > 0.0);
+        let read_alone = reads.and_then(|reads| self.at_depth(&reads, 1.0).ok());
+        whole.read_alone_ns = read_alone.map(|one| one.unloaded_latency_ns.value);
         let mut expected = vec![None; series.len()];
         let mut parts = Vec::new();
         for (group, members) in groups {
@@ -267,8 +270,6 @@ impl FittedProfile {
         let rest = self.after_rest(&mix, tally, (depth, busy), bend.and(open.as_ref()));
         let quickest =
             |class: &MixClass| Some(class.share * self.predictor().quickest_counted_ns(class.op)?);
-        let reads = mixes(&tally.of_reads(), share).pop().filter(|_| tally.write.count() > 0.0);
-        let read_alone = reads.and_then(|reads| self.at_depth(&reads, 1.0).ok());
         let awake = closed.latency_ns;
         Ok(Expectation {
             sequential_share: share,
@@ -278,7 +279,7 @@ impl FittedProfile {
             by_op: self.divided(&mix, closed.latency_ns.value, open.as_ref()),
             bend: bend.unwrap_or(1.0),
             quickest_ns: mix.classes.iter().map(quickest).sum(),
-            read_alone_ns: read_alone.map(|one| one.unloaded_latency_ns.value),
+            read_alone_ns: None,
             scatter_rel: None,
             at_rate: open.map(|open| open.latency_ns),
             max_iops: closed.max_iops.value,

@@ -10,7 +10,7 @@ use super::flush_times::SlowFlushes;
 use super::hang::Hang;
 use super::interval_totals::{IntervalTotals, OpTally, latency_error};
 use super::judgement::Judgement;
-pub(crate) use super::odds::{MUCH_TO_SPARE, NEAR_MAXIMUM, SLOW_FROM, WAITS_FROM};
+pub(crate) use super::odds::{MUCH_TO_SPARE, NEAR_MAXIMUM, NEVER_IDLE, SLOW_FROM, WAITS_FROM};
 use super::outstanding::{ExcessQueue, Outstanding, WAITING_MIN};
 use super::starved::Starved;
 use super::stops::Stops;
@@ -51,8 +51,6 @@ pub(crate) const PLACE_MATTERS: f64 = 1.25;
 pub(crate) const OVER_AT_ALL: f64 = 0.01;
 /// Waking up for an interrupt takes at most this many times as long as for a timer.
 pub(crate) const WAKING_TIMES: f64 = 4.0;
-/// Utilization from which a device always has a request.
-pub(crate) const NEVER_IDLE: f64 = 0.95;
 /// Share of CPU steal that can explain slowness.
 pub(crate) const STEAL_MATTERS: f64 = 0.05;
 
@@ -84,11 +82,11 @@ const TICK_NS: f64 = 4e6;
 const TICKS_MISS: f64 = 2.0;
 /// Writes fill the queue from this mean number in flight and this share of all requests in flight. In an
 /// interval with fewer in flight, reads do not wait for them.
-const WRITES_IN_FLIGHT: f64 = 0.5;
-const WRITES_WORK: f64 = 0.6;
+pub(crate) const WRITES_IN_FLIGHT: f64 = 0.5;
+pub(crate) const WRITES_WORK: f64 = 0.6;
 const HARDLY_WRITES: f64 = 0.1;
 /// Fewest reads whose mean latency counts.
-const READS_MIN: f64 = 20.0;
+pub(crate) const READS_MIN: f64 = 20.0;
 /// Margin below a sampled mean, in standard errors.
 const ERRORS: f64 = 2.0;
 
@@ -323,9 +321,10 @@ impl Segment<'_> {
         let in_flight = |op: &OpTally| Some(op.time_ns? / 1e9 / seconds);
         let (reads, writes) = (in_flight(read)?, in_flight(write)?);
         let fill = writes >= WRITES_IN_FLIGHT && writes >= WRITES_WORK * (reads + writes);
-        let (read_ns, alone_ns) = (read.latency_ns()?, self.read_alone_ns()?);
         let waited = read.count() >= READS_MIN && reads >= WAIT_MATTERS;
-        (fill && waited && read_ns >= times * alone_ns).then_some((read_ns, alone_ns))
+        let read_ns = read.latency_ns().filter(|_| fill && waited)?;
+        let alone_ns = self.read_alone_ns()?;
+        (read_ns >= times * alone_ns).then_some((read_ns, alone_ns))
     }
 
     /// Latency of the same reads without writes: by the profile, otherwise in the device's intervals with
@@ -333,16 +332,18 @@ impl Segment<'_> {
     fn read_alone_ns(&self) -> Option<f64> {
         let looks = self.looks.as_ref().ok()?;
         let profiled = looks.iter().filter_map(|look| look.read_alone_ns).reduce(f64::max);
-        let quiet = self.whole.iter().filter(|one| {
+        let is_quiet = |one: &&IntervalTotals| {
             one.write.time_ns.is_some_and(|time| time / 1e9 < HARDLY_WRITES * one.seconds)
-        });
-        let quiet = IntervalTotals::sum(quiet).read;
-        let quiet = quiet.latency_ns().filter(|_| quiet.count() >= READS_MIN);
+        };
+        let quiet = || {
+            let reads = IntervalTotals::sum(self.whole.iter().filter(is_quiet)).read;
+            reads.latency_ns().filter(|_| reads.count() >= READS_MIN)
+        };
         let of_class = || {
             let class = looks.iter().find_map(|look| look.own)?.class;
             Some(class.usual_ns(self.tally.read.request_bytes()?)[1])
         };
-        profiled.or(quiet).or_else(of_class)
+        profiled.or_else(quiet).or_else(of_class)
     }
 
     /// Whether no profile applies, so that another rung of the ladder is used.

@@ -6,11 +6,10 @@
 
 use super::interval_totals::IntervalTotals;
 use super::judgement::Number;
+use super::odds::NEVER_IDLE;
 use record::format_nanos;
 use std::ops::Range;
 
-/// Utilization of an interval in which the device always has a request.
-const NEVER_IDLE: f64 = 0.95;
 /// Shortest time without a completion, in seconds.
 const SHORTEST_S: f64 = 2.0;
 /// Shares of the time that tasks wait for I/O from which they wait for the device, and below which they do not.

@@ -21,6 +21,8 @@ pub(crate) const WAITS_FROM: f64 = 3.0;
 pub(crate) const NEAR_MAXIMUM: f64 = 0.9;
 /// Below this share of the maximum rate the load is negligible.
 pub(crate) const MUCH_TO_SPARE: f64 = 0.2;
+/// Utilization from which a device always has a request.
+pub(crate) const NEVER_IDLE: f64 = 0.95;
 /// Alternatives with smaller odds are not reported.
 pub(super) const NAMED: f64 = 0.004;
 /// Probabilities from which a verdict is certain, almost certain and likely.

@@ -150,7 +150,7 @@ fn a_target_is_rebuilt_beside_the_load_and_the_load_without_that_stands_beside_i
         assert_eq!(rebuild.read_bytes[1], Bytes(0));
         assert_eq!(rebuild.whole_leg_ns, Some(rebuild.duration_ns));
         let without: Vec<OpKind> = rebuild.without.iter().map(|figures| figures.op).collect();
-        assert_eq!(without, OpKind::BOTH, "the load ran before, by itself");
+        assert_eq!(without, OpKind::ALL, "the load ran before, by itself");
         let check = check(&trial);
         let rows = (LEG / CHUNK) as u64;
         assert_eq!((check.good, check.bad, check.unchecked), (rows, 0, 0), "{check:?}");

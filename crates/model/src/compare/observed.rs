@@ -252,8 +252,8 @@ fn latency_mean(trial: &Trial) -> Result<f64, String> {
 }
 
 fn completion_mean(trial: &Trial) -> Result<f64, String> {
-    let times = |of: &DirectionResult| Some((of.completion_ns.as_ref()?.mean, of.ios as f64));
-    stats::weighted_mean(trial.directions().filter_map(times)).ok_or_else(|| NO_LATENCY.to_owned())
+    let mean_ns = record::mean_ns(trial.directions(), |of| of.completion_ns.as_ref());
+    mean_ns.ok_or_else(|| NO_LATENCY.to_owned())
 }
 
 /// The percentile of the only direction: those of several directions cannot be combined.

@@ -73,7 +73,7 @@ impl Predictor {
         let max_iops = self.max_rate(mix)?;
         let mut means = self.means(model, mix, offered)?;
         let saturation = (means.rate_per_s / max_iops.value).clamp(0.0, 1.0);
-        let bounded = self.bounded(model, mix, &mut means, offered);
+        let bounded = self.bounded(model, mix, (&mut means, &max_iops), offered);
         let rerun = self.rerun_of(mix, offered, saturation, &means);
         let in_run_rel = match bounded {
             Some((low, high)) => {
@@ -154,13 +154,13 @@ impl Predictor {
         &self,
         model: ModelName,
         mix: &Mix,
-        means: &mut Means,
+        (means, max_iops): (&mut Means, &Estimate),
         offered: Offered,
     ) -> Option<(f64, f64)> {
         if !offered.is_open() || !self.trials.is_empty() || model != ModelName::MixCapacity {
             return None;
         }
-        let max_rel = self.max_rate(mix).map_or(1.0, |max| libm::log(max.high / max.value));
+        let max_rel = libm::log(max_iops.high / max_iops.value);
         let rels = (self.alone_rel(mix), max_rel.max(LEAST_REL));
         let (least, most) = self.bounds(mix, means.rate_per_s, means.alone, rels)?;
         if self.capacity.limit(mix).is_some() {

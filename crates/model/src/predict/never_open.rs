@@ -57,15 +57,13 @@ impl Predictor {
         rate_per_s: f64,
         (latency_ns, alone_ns): (f64, f64),
     ) -> f64 {
-        let latency_ns = match self.rates_of(mix) {
-            Some(rates) if self.held(mix, &rates, false) => {
-                least_latency(&rates, rate_per_s).map_or(latency_ns, |least| least * 1e9)
-            }
-            _ => latency_ns,
+        let Some(rates) = self.rates_of(mix) else { return latency_ns };
+        let latency_ns = match self.held(mix, &rates, false) {
+            true => least_latency(&rates, rate_per_s).map_or(latency_ns, |least| least * 1e9),
+            false => latency_ns,
         };
         let Some(writes) = self.buffered(mix) else { return latency_ns };
-        let Ok(max) = self.capacity.max_rate(mix) else { return latency_ns };
-        let full = libm::pow((rate_per_s / max.value).min(1.0), f64::from(BUFFERED));
+        let full = libm::pow((rate_per_s / rates[rates.len() - 1]).min(1.0), f64::from(BUFFERED));
         let waits = (latency_ns - alone_ns).max(0.0) + writes.in_loop_ns - writes.alone_ns;
         latency_ns - writes.share * (1.0 - full) * waits
     }

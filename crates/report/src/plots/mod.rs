@@ -12,7 +12,7 @@ use record::{DirectionResult, OpKind, Trial, Workload};
 pub(crate) fn directions(trial: &Trial) -> impl Iterator<Item = (OpKind, &DirectionResult)> {
     let result = &trial.result;
     let results = [result.read.as_ref(), result.write.as_ref().or(result.trim.as_ref())];
-    OpKind::BOTH.into_iter().zip(results).filter_map(|(op, result)| Some((op, result?)))
+    OpKind::ALL.into_iter().zip(results).filter_map(|(op, result)| Some((op, result?)))
 }
 
 /// Relative half-width of the rate's interval within a trial.

@@ -33,7 +33,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
     let mut missing = false;
     section.table(SATURATIONS, |t| {
         t.right("of max", |share| number::percent(*share));
-        for op in OpKind::BOTH {
+        for op in OpKind::ALL {
             if all.iter().all(|expectation| expectation.op != op) {
                 missing |= profile.depth_curves.iter().any(|curve| curve.op == op);
                 continue;
@@ -56,7 +56,7 @@ pub(super) fn expectations(story: &mut Story, profile: &Profile) {
     let section = story.section("Prediction of M/M/1", remark).supporting();
     section.table(SATURATIONS, |t| {
         t.right("of max", |share| number::percent(*share));
-        for op in OpKind::BOTH {
+        for op in OpKind::ALL {
             let of = |share: &f64| of(op, *share);
             t.group(op.plural());
             let time = |it: &Expectation| number::time(it.mm1_response_ns);

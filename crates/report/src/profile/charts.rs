@@ -26,7 +26,7 @@ const DISTRIBUTIONS: usize = 6;
 pub(super) fn charts(profile: &Profile, trials: &[Trial]) -> Vec<Chart> {
     let mut charts: Vec<Option<Chart>> =
         vec![rate_against_depth(profile), latency_against_rate(profile)];
-    charts.extend(OpKind::BOTH.map(|op| throughput_against_size(profile, op)));
+    charts.extend(OpKind::ALL.map(|op| throughput_against_size(profile, op)));
     charts.extend([
         cost_against_size(profile, false),
         cost_against_size(profile, true),

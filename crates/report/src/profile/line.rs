@@ -52,8 +52,8 @@ fn without_line(profile: &Profile) -> String {
         let lacks = |op: &OpKind| {
             super::cells_of(profile, (*op, pattern, 1)).next().is_some() && !fitted(*op, pattern)
         };
-        let any_fitted = OpKind::BOTH.into_iter().any(|op| fitted(op, pattern));
-        match OpKind::BOTH.into_iter().filter(lacks).collect::<Vec<_>>().as_slice() {
+        let any_fitted = OpKind::ALL.into_iter().any(|op| fitted(op, pattern));
+        match OpKind::ALL.into_iter().filter(lacks).collect::<Vec<_>>().as_slice() {
             [] => None,
             [op] if any_fitted => Some(format!("{} {}", pattern.name(), op.plural())),
             _ => Some(pattern.name().to_owned()),

@@ -91,7 +91,7 @@ pub(crate) fn largest(profile: &Profile, op: OpKind) -> (Option<Estimate>, Optio
 
 /// The maximum rates, or their replacement text if they are too uncertain, and the caps.
 fn headline(profile: &Profile, open: Option<String>) -> String {
-    let said = OpKind::BOTH.into_iter().filter_map(|op| {
+    let said = OpKind::ALL.into_iter().filter_map(|op| {
         let (rate, throughput) = largest(profile, op);
         let rate = number::per_second(rate?.value);
         Some(format!("{} up to {rate} and {}", op.plural(), number::rate(throughput?.value)))
@@ -108,7 +108,7 @@ fn headline(profile: &Profile, open: Option<String>) -> String {
 fn facts(story: &mut Story, profile: &Profile) {
     let smallest = smallest_random(profile);
     let size = smallest.map_or("random".into(), |bytes| format!("{} random", format_bytes(bytes)));
-    for op in OpKind::BOTH {
+    for op in OpKind::ALL {
         let (rate, throughput) = largest(profile, op);
         let most = rate.map(|most| {
             let curve = depth_curve(profile, op).filter(|curve| Some(curve.bs_bytes) == smallest);
@@ -186,7 +186,7 @@ fn not_measured(profile: &Profile, op: Option<OpKind>) -> String {
 }
 
 fn missing_directions(section: &mut Section, profile: &Profile, present: impl Fn(OpKind) -> bool) {
-    for op in OpKind::BOTH.into_iter().filter(|op| !present(*op)) {
+    for op in OpKind::ALL.into_iter().filter(|op| !present(*op)) {
         section.text(format!("{} {}.", op.plural(), not_measured(profile, Some(op))));
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn service(story: &mut Story, profile: &Profile) {
         t.left("pattern", |(key, new)| if *new { key.0.name() } else { "" });
         t.right("QD", |(key, new)| if *new { key.1.to_string() } else { String::new() }).gap(1);
         t.right("KiB", |(key, _)| number::kib(key.2)).gap(1);
-        for op in OpKind::BOTH.into_iter().filter(|op| measured(*op)) {
+        for op in OpKind::ALL.into_iter().filter(|op| measured(*op)) {
             let of = |row: &(Key, bool)| {
                 let mut own = cells.iter().filter(|cell| cell.workload.only_op() == Some(op));
                 own.find(|cell| key(cell) == Some(row.0)).copied()

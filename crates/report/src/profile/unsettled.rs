@@ -19,7 +19,7 @@ const BUSY: [FindingCode; 3] =
 
 /// The sentences for the top, and the action; `None` if the check determines the rates.
 pub(super) fn unsettled(profile: &Profile) -> Option<(String, Action)> {
-    let wide = OpKind::BOTH.into_iter().filter_map(|op| {
+    let wide = OpKind::ALL.into_iter().filter_map(|op| {
         let (rate, throughput) = largest(profile, op);
         let is_wide = |it: &Estimate| it.relative_half_width() > WIDE;
         let rate = rate.filter(is_wide).map(|it| number::with_interval(&it, number::per_second));

@@ -256,8 +256,8 @@ fn past(pane: &mut Page, row: &WatchRow) {
 fn tracer(pane: &mut Page, traced: &Traced) {
     pane.line(vec![Span::new("  From the tracer, single requests", Tone::Strong)]);
     let row = |op| traced::Row { device: String::new(), op, traced: op_of(traced, op).clone() };
-    table::print(&Table::of(OpKind::BOTH.map(row), traced::columns), pane);
-    for op in OpKind::BOTH {
+    table::print(&Table::of(OpKind::ALL.map(row), traced::columns), pane);
+    for op in OpKind::ALL {
         let (width, of) = (pane.width().saturating_sub(LABEL + SCALE).max(8), op_of(traced, op));
         for (part, histogram) in [("queued", &of.queue_ns), ("in device", &of.device_ns)] {
             if let Some(line) = crate::trial::sparkline(histogram, width) {

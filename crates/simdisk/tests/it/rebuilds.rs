@@ -42,7 +42,7 @@ fn every_byte_of_the_disk_is_made_from_the_others_once_beside_any_load() {
         let mut device = begun(&target);
         let (mut ended, mut now, mut arrived) = (Vec::new(), Nanos(0), 0);
         for token in 0..400 {
-            let op = OpKind::BOTH[rng.below(2) as usize];
+            let op = OpKind::ALL[rng.below(2) as usize];
             let bytes = 512 * (1 + rng.below(400) as u32);
             let offset = rng.below((device.size() - u64::from(bytes)) / 512) * 512;
             device.arrive(now, &Arrival { token, op, offset, bytes });

@@ -2,17 +2,14 @@
 //! without concurrent writes.
 
 use crate::verdict::engine::{Explanation, Facts};
-use crate::verdict::facts::WAITS_FROM;
+use crate::verdict::facts::{READS_MIN, WAITS_FROM, WRITES_IN_FLIGHT};
 use crate::verdict::interval_totals::IntervalTotals;
 use crate::words::times;
 use record::{Doubt, Verdict, format_nanos};
 
-/// Fewest intervals on each side, and fewest reads in each interval.
+/// Fewest intervals on each side.
 const SIDE_MIN: usize = 3;
-const READS_MIN: f64 = 20.0;
-/// Least mean number of writes in flight during heavy writes; and during light writes, the largest
-/// share of the heavy writes' bytes.
-const UNDER_WAY: f64 = 0.5;
+/// During light writes, the largest share of the heavy writes' bytes.
 const HARDLY_ANY: f64 = 0.2;
 
 pub(super) fn wait(facts: &Facts<'_, '_>) -> Option<Explanation> {
@@ -60,5 +57,5 @@ fn behind_and_alone(series: &[IntervalTotals]) -> Option<(f64, f64)> {
     let middle =
         |of: &[[f64; 3]], which: usize| stats::median(of.iter().map(|one| one[which]).collect());
     let written = middle(few, 0) <= HARDLY_ANY * middle(many, 0);
-    (written && middle(many, 1) >= UNDER_WAY).then(|| (middle(many, 2), middle(few, 2)))
+    (written && middle(many, 1) >= WRITES_IN_FLIGHT).then(|| (middle(many, 2), middle(few, 2)))
 }

@@ -13,7 +13,7 @@ fn profile() -> Vec<Cell> {
     let spec = simulated("sim:mmc,service=1ms").unwrap().unwrap();
     let mut session = Session::simulated(&spec, Some(AREA), 1, &Arc::default());
     let mut trials = Vec::new();
-    for op in OpKind::BOTH {
+    for op in OpKind::ALL {
         for locality in [Locality::Random, Locality::Sequential, Locality::Hit] {
             for (kib, depth) in [(4, 1), (4, 64), (32, 1), (32, 64), (128, 1), (128, 64)] {
                 let load = LoadSpec::pure(op, locality, kib << 10);
