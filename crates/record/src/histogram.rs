@@ -27,6 +27,7 @@ pub fn bucket_index(nanos: u64) -> usize {
 }
 
 /// Smallest value of a bucket, in nanoseconds. An index beyond [`BUCKETS`] counts as the last bucket.
+#[inline]
 #[must_use]
 pub fn bucket_low(index: usize) -> u64 {
     let index = index.min(BUCKETS - 1) as u64;
@@ -36,12 +37,14 @@ pub fn bucket_low(index: usize) -> u64 {
 }
 
 /// Largest value of a bucket, in nanoseconds.
+#[inline]
 #[must_use]
 pub fn bucket_high(index: usize) -> u64 {
     if index + 1 >= BUCKETS { u64::MAX } else { bucket_low(index + 1) - 1 }
 }
 
 /// Midpoint of a bucket in nanoseconds, which represents every value in it.
+#[inline]
 #[must_use]
 pub fn bucket_mid(index: usize) -> f64 {
     (bucket_low(index) as f64 + bucket_high(index) as f64) / 2.0
@@ -57,6 +60,7 @@ pub struct HistogramSnapshot {
 
 impl HistogramSnapshot {
     /// Number of values.
+    #[inline]
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().fold(0, |sum, &(_, count)| sum.saturating_add(count))

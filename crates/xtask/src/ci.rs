@@ -71,9 +71,6 @@ pub(crate) fn run() -> Result<bool> {
         let tested = step("tests", || {
             let mut command = place::cargo();
             command.args(["test", "--workspace", "--no-fail-fast"]);
-            // Tests that wait for a device use no CPU, so others run meanwhile.
-            let threads = 2 * std::thread::available_parallelism()?.get();
-            command.env("RUST_TEST_THREADS", threads.to_string());
             tests(command.env(testkit::SKIP_LOG, &skip_log))
         });
         (tested, others.join())

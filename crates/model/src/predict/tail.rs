@@ -8,7 +8,6 @@
 use super::Predictor;
 use super::open::Load;
 use record::{HistogramSnapshot, Mix, Offered, bucket_mid};
-use stats::Ordered;
 
 /// Minimum number of requests beyond a percentile.
 const BEYOND_MIN: f64 = 10.0;
@@ -36,7 +35,8 @@ impl Latencies {
                 (bucket_mid(index as usize) * stretch, each * requests as f64)
             }));
         }
-        weighted.sort_by_cached_key(|one| Ordered(one.0));
+        // Each part is in order already; a stable sort only merges such runs.
+        weighted.sort_by(|one, other| f64::total_cmp(&one.0, &other.0));
         Self { weighted, per_request }
     }
 

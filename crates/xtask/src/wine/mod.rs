@@ -20,6 +20,18 @@ const STUB: &str = include_str!("bcryptprimitives.c");
 const STUB_LIBRARY: &str = "bcryptprimitives.dll";
 /// The command for CI: tests of the engines and of the code that queries the system, whose calls differ.
 const SHORT: &str = "test --no-fail-fast -p halfpower-engine -p halfpower-host";
+/// Packages that the development profile optimizes. For the few tests under wine, the compiler would take
+/// four times as long as it saves.
+const OPTIMIZED: [&str; 8] = [
+    "halfpower-stats",
+    "halfpower-workload",
+    "halfpower-engine",
+    "serde_json",
+    "serde_core",
+    "memchr",
+    "sha2",
+    "libm",
+];
 /// Also run without arguments: whole trials on files. Trials on simulated devices are omitted, because they
 /// are the same everywhere.
 const TRIALS: &str = "test --no-fail-fast -p halfpower-trial --test trial -- closed:: \
@@ -48,7 +60,11 @@ fn command(words: &[&str]) -> Result<Command> {
     place::needs_programs(&[COMPILER], ": apt-get install gcc-mingw-w64-x86-64-win32")?;
     let loader = LOADERS.into_iter().find(|loader| place::has(loader));
     place::needs(loader.is_none().then(|| "needs wine: apt-get install wine64".to_owned()))?;
-    let mut command = place::cross(TARGET, words, COMPILER, loader.unwrap_or_default())?;
+    let plain = OPTIMIZED.map(|name| format!("--config=profile.dev.package.{name}.opt-level=0"));
+    // Cargo's own words end at `--`, and its command comes first.
+    let mut words = words.to_vec();
+    words.splice(1..1, plain.iter().map(String::as_str));
+    let mut command = place::cross(TARGET, &words, COMPILER, loader.unwrap_or_default())?;
     let folder = place::target_folder().join("wine");
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
     let folder = std::fs::canonicalize(folder)?;
