@@ -199,7 +199,8 @@ impl FittedProfile {
         known: SegmentFacts,
     ) -> Result<Expectation, String> {
         let mut whole = self.single(total, place, known)?;
-        let reads = mixes(&total.of_reads(), place.0).pop().filter(|_| total.write.count() > 0.0);
+        let reads =
+            mixes(&total.of_one(OpKind::Read), place.0).pop().filter(|_| total.write.count() > 0.0);
         let read_alone = reads.and_then(|reads| self.at_depth(&reads, 1.0).ok());
         whole.read_alone_ns = read_alone.map(|one| one.unloaded_latency_ns.value);
         let mut expected = vec![None; series.len()];

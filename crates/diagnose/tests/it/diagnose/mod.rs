@@ -11,6 +11,7 @@ mod changed_conditions;
 mod comes_and_goes;
 mod counters;
 mod findings;
+mod flushes;
 mod group_limits;
 mod ladder;
 mod layers;
