@@ -71,8 +71,7 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
         return vec![capped(segment, judgement)];
     }
     if let Some(hang) = segment.hang.filter(|_| verdict.is_slow()) {
-        let claim = format!("The device {}: {}.", hang.silence(), hang.sentence());
-        return vec![cause(CauseCode::StandsStill, claim, &hang.numbers())];
+        return vec![cause(CauseCode::StandsStill, hang.claim(), &hang.numbers())];
     }
     let evident = verdict != Verdict::NotEnoughEvidence;
     let Some((look, latency)) = segment.best_look().filter(|_| evident) else {

@@ -18,6 +18,7 @@ mod layers;
 mod layout;
 mod neighbours;
 mod provider_limits;
+mod recorded;
 mod rules;
 mod settings;
 mod staged;
