@@ -153,6 +153,11 @@ impl SlowFlushes {
         self.odds >= 1.0
     }
 
+    /// Whether only the class of the device shows that they are slow.
+    pub(crate) fn is_by_class(&self) -> bool {
+        matches!(self.than, Than::Class(_))
+    }
+
     /// What else could explain their time, and what decides.
     pub(crate) fn rival(&self) -> (&'static str, &'static str) {
         match self.than {

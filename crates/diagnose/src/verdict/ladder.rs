@@ -92,7 +92,7 @@ pub(crate) fn at_another_time<'a>(
         let quick = of.latency_ns().filter(|ns| *ns > 0.0 && latency / ns > QUICKER)?;
         let as_many = of.concurrency()? * FEWER >= depth;
         let as_often =
-            !closed && !(limited && is_full(other)) && of.iops() * SAME_RATE >= now.iops();
+            !(closed || limited && is_full(other)) && of.iops() * SAME_RATE >= now.iops();
         let more = of.iops() > QUICKER * now.iops();
         let told = as_many || as_often || more;
         (told && same_kind(&of, now)).then_some((quick, as_many || as_often, other))
