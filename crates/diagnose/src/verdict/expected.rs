@@ -50,8 +50,7 @@ pub(crate) struct Expectation {
     pub(crate) mix: Mix,
     /// Latency at queue depth 1, after idle times as long as here if the profile knows their effect.
     pub(crate) unloaded_ns: f64,
-    /// The part of `unloaded_ns` and `at_concurrency` that idle times add; `None` if the profile
-    /// has no lone reads.
+    /// The part of `unloaded_ns` and `at_concurrency` that idle times add; `None` without lone reads.
     pub(crate) rest_ns: Option<f64>,
     /// Latency at the concurrency while busy.
     pub(crate) at_concurrency: Estimate,
@@ -167,8 +166,7 @@ impl FittedProfile {
         Err(why.unwrap_or_else(|| "the request sizes are unknown".to_owned()))
     }
 
-    /// The expectation of one interval of many, or `None`. Rate, depth and sizes are rounded to 2
-    /// %, and earlier results are reused.
+    /// The expectation of one interval of many, or `None`. Numbers are rounded to 2 %, and results reused.
     pub(crate) fn remembered<'a>(
         &self,
         answers: &'a mut Answers,
