@@ -5,6 +5,7 @@ use crate::json::{self, Json, Part};
 use crate::number::Reading;
 use crate::runs::{Host, Hosts, Report, Run};
 use crate::sysstat::{Columns, Field};
+use record::{Figure, Interval};
 
 /// The differences between the tools.
 pub(crate) struct Frame {
@@ -51,7 +52,23 @@ pub(crate) fn hosts(texts: &[Text<'_>], frame: &Frame) -> Hosts {
         });
         hosts.faults += faults + reader.faults;
     }
+    with_dropped_zeros(&mut hosts);
     hosts
+}
+
+/// Gives each figure its finest resolution in the document. A program that copies JSON may drop trailing zeros
+/// (0.50 becomes 0.5), so the last digit of a single number does not show what the tool printed.
+fn with_dropped_zeros(hosts: &mut Hosts) {
+    let mut steps = [f64::INFINITY; Interval::FIGURES.len()];
+    let each = |hosts: &mut Hosts, change: &mut dyn FnMut(usize, &mut Figure)| {
+        let runs = hosts.hosts.iter_mut().flat_map(|host| &mut host.runs);
+        for interval in runs.flat_map(|run| &mut run.intervals) {
+            let figures = interval.figures_mut().enumerate();
+            figures.for_each(|(at, figure)| figure.iter_mut().for_each(|it| change(at, it)));
+        }
+    };
+    each(hosts, &mut |at, figure| steps[at] = steps[at].min(figure.resolution));
+    each(hosts, &mut |at, figure| figure.resolution = steps[at]);
 }
 
 struct Reader<'f> {

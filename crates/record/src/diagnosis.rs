@@ -333,7 +333,8 @@ pub struct OperationVerdict {
     pub iops: f64,
     /// Mean latency in nanoseconds.
     pub latency_ns: f64,
-    /// Its mean latency in nanoseconds that the profile predicts, next to the other operation.
+    /// Its mean latency in nanoseconds that the profile predicts, next to the other operation; without a profile,
+    /// the most probable one.
     pub expected_ns: f64,
     /// Whether its rate or throughput was the same in every interval.
     pub constant: bool,

@@ -262,7 +262,7 @@ fn figures(episode: &Episode, mut tell: impl FnMut(&str, String)) {
     // If both operations have the same verdict as the whole, they need no lines of their own.
     if episode.operations.iter().any(|one| one.verdict != episode.verdict) {
         for one in &episode.operations {
-            tell(one.op.plural(), operation(one));
+            tell(one.op.plural(), operation(one, calibrated.is_some()));
         }
     }
 }
@@ -287,11 +287,13 @@ fn slowest(tail: &Tail) -> String {
 }
 
 /// `slow: 41.0 ms (expected: 2.10 ms); 300 IOPS, the same in every interval`.
-fn operation(one: &OperationVerdict) -> String {
+fn operation(one: &OperationVerdict, profiled: bool) -> String {
     let constant = if one.constant { ", the same in every interval" } else { "" };
     let [latency, expected] = [one.latency_ns, one.expected_ns].map(number::time);
     let (words, rate) = (told(one.verdict).0, number::per_second(one.iops));
-    format!("{words}: {latency} (expected: {expected}); {rate}{constant}")
+    // Without a profile the expectation is too uncertain to be printed.
+    let expected = if profiled { format!(" (expected: {expected})") } else { String::new() };
+    format!("{words}: {latency}{expected}; {rate}{constant}")
 }
 
 /// The profile that a device is compared with, or why there is none.

@@ -1,6 +1,7 @@
 //! Tests whether two segments have the same load and similar latency.
 
 use super::facts::{REQUESTS_MIN, Segment};
+use super::flush_times::{FLUSHES_MIN, MATTERS};
 use super::interval_totals::IntervalTotals;
 
 /// Neighbouring segments with the same verdict are one episode if their rates, latencies and sizes
@@ -38,5 +39,15 @@ pub(crate) fn same_kind(one: &IntervalTotals, other: &IntervalTotals) -> bool {
 
 pub(crate) fn alike_in_time(one: &Segment<'_>, other: &Segment<'_>) -> bool {
     let (a, b) = (&one.tally, &other.tally);
-    same_load(a, b) && near(a.latency_ns(), b.latency_ns(), apart(a, b))
+    same_load(a, b)
+        && near(a.latency_ns(), b.latency_ns(), apart(a, b))
+        && alike_in_flush(one, other)
+}
+
+/// Whether flushes take about as long, or take up hardly any of the time.
+fn alike_in_flush(one: &Segment<'_>, other: &Segment<'_>) -> bool {
+    let [a, b] = [one, other].map(|it| it.in_flush().unwrap_or(0.0));
+    let times = [one, other].map(|it| it.tally.flush_latency_ns());
+    let few = |it: &Segment<'_>| it.tally.flushes.is_none_or(|count| count < FLUSHES_MIN);
+    a.max(b) < MATTERS || few(one) || few(other) || near(times[0], times[1], ALIKE)
 }

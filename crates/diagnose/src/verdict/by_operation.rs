@@ -6,8 +6,9 @@ use super::expected::Expectation;
 use super::facts::{REQUESTS_MIN, Segment};
 use super::interval_totals::{IntervalTotals, latency_error};
 use super::judgement::{Judgement, RestsOn};
+use super::own;
 use crate::words::{capitalized, times};
-use record::{OpKind, OperationVerdict, Verdict, format_nanos};
+use record::{OpKind, OperationVerdict, Rung, Verdict, format_nanos};
 
 /// Ratio to its expectation from which an operation is slow. The expectation for one operation is
 /// less certain than that for both together.
@@ -46,8 +47,7 @@ fn of(segment: &Segment<'_>, look: &Expectation, op: OpKind) -> Option<Operation
     let tally = segment.tally.op(op);
     let latency_ns = tally.latency_ns().filter(|_| tally.count() >= REQUESTS_MIN)?;
     let expected_ns = look.by_op[op as usize].filter(|expected| *expected > 0.0)? * look.bend;
-    let alone: Vec<IntervalTotals> =
-        segment.series.iter().map(|one| IntervalTotals { all: *one.op(op), ..*one }).collect();
+    let alone: Vec<IntervalTotals> = segment.series.iter().map(|one| one.of_one(op)).collect();
     let error = latency_error(&alone).unwrap_or(1.0).hypot(look.error_rel());
     let over = segment.over(latency_ns, expected_ns);
     Some(Operation {
@@ -95,11 +95,54 @@ impl Operation {
     }
 }
 
+/// Ratio of their latencies from which reads and writes are judged apart without a profile.
+const FAR_APART: f64 = 4.0;
+
+/// The verdicts on reads and writes of a device without a profile, each by its own requests, if their latencies
+/// differ a lot.
+fn unprofiled(segment: &Segment<'_>) -> Option<Vec<OperationVerdict>> {
+    let [read_ns, write_ns] = OpKind::ALL.map(|op| segment.tally.op(op).latency_ns());
+    let enough = OpKind::ALL.iter().all(|op| segment.tally.op(*op).count() >= REQUESTS_MIN);
+    if !enough || (read_ns? / write_ns?).max(write_ns? / read_ns?) < FAR_APART {
+        return None;
+    }
+    let of = |op: OpKind| {
+        let alone = |series: &[IntervalTotals]| -> Vec<IntervalTotals> {
+            series.iter().map(|one| one.of_one(op)).collect()
+        };
+        let (series, whole) = (alone(segment.series), alone(segment.whole));
+        // Idle time and the number in flight are those of both together: as for a closed loop, they are not used.
+        let kinds = (segment.known.busy, true);
+        let rung = (segment.class, Rung::Class);
+        let look = own::expectation(&series, &whole, rung, None, kinds).ok()?;
+        let (tally, posterior) = (segment.tally.op(op), look.own?);
+        let verdict = match (posterior.slow >= 0.5, posterior.overloaded >= 0.5) {
+            (true, true) => Verdict::SlowAndOverloaded,
+            (true, false) => Verdict::Slow,
+            (false, true) => Verdict::Overloaded,
+            (false, false) => Verdict::Healthy,
+        };
+        Some(OperationVerdict {
+            op,
+            verdict,
+            iops: tally.count() / segment.tally.seconds.max(1e-9),
+            latency_ns: tally.latency_ns()?,
+            expected_ns: look.at_concurrency.value,
+            constant: pinned(&series).is_some(),
+        })
+    };
+    let both: Vec<OperationVerdict> = OpKind::ALL.into_iter().map(of).collect::<Option<_>>()?;
+    (both[0].verdict != both[1].verdict).then_some(both)
+}
+
 /// The verdicts on reads and on writes; empty if one verdict covers both, or if the expected
 /// latency cannot be split between them.
 pub(crate) fn by_operation(segment: &Segment<'_>, whole: &Judgement) -> Vec<OperationVerdict> {
     if whole.verdict == Verdict::NotEnoughEvidence {
         return Vec::new();
+    }
+    if segment.is_unprofiled() {
+        return unprofiled(segment).unwrap_or_default();
     }
     let unknown = |one: &Operation| one.over < PASSES || (one.over >= OPERATION_SLOW && !one.slow);
     let told = |one: Operation| OperationVerdict {

@@ -71,8 +71,7 @@ fn by_verdict(segment: &Segment<'_>, judgement: &Judgement, spare: &[String]) ->
         return vec![capped(segment, judgement)];
     }
     if let Some(hang) = segment.hang.filter(|_| verdict.is_slow()) {
-        let claim = format!("The device {}: {}.", hang.silence(), hang.sentence());
-        return vec![cause(CauseCode::StandsStill, claim, &hang.numbers())];
+        return vec![cause(CauseCode::StandsStill, hang.claim(), &hang.numbers())];
     }
     let evident = verdict != Verdict::NotEnoughEvidence;
     let Some((look, latency)) = segment.best_look().filter(|_| evident) else {
@@ -221,9 +220,9 @@ fn slower(segment: &Segment<'_>, look: &Expectation, latency: f64) -> Cause {
     cause(code, what, &numbers)
 }
 
-/// Flushes that take longer than the commits of the profile.
+/// Flushes that take longer than they should.
 fn slow_flushes(segment: &Segment<'_>) -> Option<Cause> {
-    let flushes = segment.slow_flushes?;
+    let flushes = segment.likely_slow_flushes()?;
     let claim = format!("{}.", flushes.sentence());
     Some(cause(CauseCode::WritesSlower, claim, &flushes.numbers()))
 }
@@ -363,12 +362,18 @@ fn hot(spare: &[String]) -> Option<Cause> {
 fn one_at_a_time(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let busy = segment.busy()?;
     let present = segment.tally.concurrency()?;
-    let claim = format!(
-        "The queue depth is 1 for {} of the time, but the device can serve {:.0} requests in \
-         parallel.",
-        percent(busy),
-        look.side_by_side()
-    );
+    let alone = format!("The queue depth is 1 for {} of the time", percent(busy));
+    let claim = match &look.own {
+        None => {
+            let side = look.side_by_side();
+            format!("{alone}, but the device can serve {side:.0} requests in parallel.")
+        }
+        // The parallelism is then that of a class.
+        Some(_) => format!(
+            "{alone}. Most devices serve several requests in parallel; without a profile it is \
+             unknown how many this one serves."
+        ),
+    };
     let numbers = [("requests in flight", present, ""), ("busy", busy, "share")];
     let alone = busy >= ALWAYS_BUSY && present <= 1.25 && look.side_by_side() >= 2.0;
     // A program that forces each write to the disk cannot keep more requests in flight.

@@ -1,7 +1,8 @@
-//! Provides the typical latency at queue depth 1 for each class of devices: the last rung of the ladder of
+//! Provides the typical latency at queue depth 1 and the typical flush time for each class of devices: the last rung of the ladder of
 //! expectations, if nothing better is known. Errors are wide, because a class includes fast and slow devices.
 //! They are wider on the fast side, because of caches and sequential requests.
 
+use super::interval_totals::IntervalTotals;
 use record::{DeviceFacts, NORMAL_95, ObservedDevice};
 
 /// A class of devices.
@@ -19,6 +20,9 @@ pub(crate) struct Class {
     /// Requests served in parallel: the median, and the standard deviation in doublings.
     pub(crate) side: f64,
     pub(crate) side_doublings: f64,
+    /// Time of a flush with nothing to write out, in nanoseconds, with the standard deviations of its
+    /// logarithm below and above.
+    flush: (f64, f64, f64),
     /// Whether limits that the kernel does not see are common.
     pub(crate) may_be_capped: bool,
     /// Source of the figures.
@@ -30,18 +34,35 @@ const fn class(
     (lone_us, below, above): (f64, f64, f64),
     mb_per_s: f64,
     (side, side_doublings): (f64, f64),
+    (flush_us, flush_below, flush_above): (f64, f64, f64),
     may_be_capped: bool,
     source: &'static str,
 ) -> Class {
     let (lone_ns, bytes_per_s) = (lone_us * 1e3, mb_per_s * 1e6);
-    Class { name, lone_ns, below, above, bytes_per_s, side, side_doublings, may_be_capped, source }
+    let flush = (flush_us * 1e3, flush_below, flush_above);
+    Class {
+        name,
+        lone_ns,
+        below,
+        above,
+        bytes_per_s,
+        side,
+        side_doublings,
+        flush,
+        may_be_capped,
+        source,
+    }
 }
 
+/// A flush of a rotating disk waits for a seek and up to two revolutions: 8 to 20 ms. Flash drives take well
+/// below 10 ms: hardly any time with power-loss protection, 1 to 5 ms without. Behind a hypervisor, a USB bridge
+/// or a file, any of these is possible.
 const ROTATING: Class = class(
     "a rotating disk",
     (9_000.0, 0.7, 0.4),
     120.0,
     (1.2, 0.6),
+    (12_600.0, 1.8, 0.3),
     false,
     "data sheets: a seek and half a revolution at 5,400 to 15,000 rpm",
 );
@@ -50,6 +71,7 @@ const SATA_FLASH: Class = class(
     (110.0, 0.7, 0.6),
     450.0,
     (8.0, 1.2),
+    (2_000.0, 1.8, 0.8),
     false,
     "data sheets of SATA drives: 8,000 to 12,000 random read IOPS at QD 1",
 );
@@ -58,14 +80,26 @@ const NVME_FLASH: Class = class(
     (85.0, 0.9, 0.6),
     2_000.0,
     (48.0, 1.5),
+    (1_000.0, 1.8, 1.0),
     false,
     "data sheets of NVMe drives: at QD 1, 60 to 110 µs for a random read, 10 to 20 µs for a write",
+);
+/// An NVMe device of which only the name is known.
+const NVME: Class = class(
+    "an NVMe device",
+    (300.0, 1.5, 1.5),
+    500.0,
+    (24.0, 1.6),
+    (1_000.0, 1.8, 1.0),
+    true,
+    "local flash drives and cloud volumes",
 );
 const USB: Class = class(
     "a USB or card device",
     (900.0, 1.0, 1.2),
     60.0,
     (1.5, 0.8),
+    (10_000.0, 1.5, 1.2),
     false,
     "SD specification A1 and A2: at least 1,500 to 4,000 random read IOPS",
 );
@@ -74,6 +108,7 @@ const AWS: Class = class(
     (700.0, 0.5, 0.6),
     500.0,
     (32.0, 1.5),
+    (1_000.0, 1.8, 1.0),
     true,
     "Amazon's EBS documentation: single-digit milliseconds, mostly below one",
 );
@@ -82,6 +117,7 @@ const VIRTUAL: Class = class(
     (700.0, 1.3, 1.0),
     400.0,
     (12.0, 1.5),
+    (3_000.0, 1.8, 1.3),
     true,
     "published latencies of cloud volumes: 0.1 ms (local) to 5 ms (standard)",
 );
@@ -90,6 +126,7 @@ const EXPORT: Class = class(
     (1_000.0, 1.2, 1.2),
     200.0,
     (16.0, 1.5),
+    (3_000.0, 1.8, 1.3),
     true,
     "round trips within a data centre, plus a disk or a cache",
 );
@@ -98,9 +135,12 @@ const IN_MEMORY: Class = class(
     (60.0, 1.5, 2.0),
     2_000.0,
     (2.0, 1.5),
+    (1_000.0, 2.0, 2.5),
     false,
     "memory, or the disk below a file",
 );
+/// The most random requests per second of a rotating disk that orders a queue of them.
+const RANDOM_IOPS_MAX: f64 = 300.0;
 /// Standard deviation of the parallelism in doublings, if it was observed on the device or similar ones.
 const SEEN_DOUBLINGS: f64 = 0.7;
 /// Standard deviation of the logarithm of write latency above the QD1 read latency.
@@ -110,6 +150,7 @@ const UNKNOWN: Class = class(
     (1_000.0, 1.8, 1.6),
     300.0,
     (6.0, 1.8),
+    (3_000.0, 1.8, 1.3),
     true,
     "from flash drives to rotating disks",
 );
@@ -150,6 +191,8 @@ impl Class {
             IN_MEMORY
         } else if begins(&["mmcblk"]) {
             USB
+        } else if begins(&["nvme"]) {
+            NVME
         } else {
             UNKNOWN
         }
@@ -181,15 +224,30 @@ impl Class {
         Self { above: self.above.max(WRITES), ..self }
     }
 
+    /// The same for flushes after `writes` of this size: the longest a flush takes is its own time plus that of
+    /// all these writes, one after another.
+    pub(crate) fn for_flushes(self, writes: f64, bytes: f64) -> Self {
+        let (idle_ns, below, above) = self.flush;
+        let lone_ns = idle_ns + writes * self.lone_ns(bytes);
+        Self { lone_ns, below, above, bytes_per_s: f64::INFINITY, ..self }
+    }
+
     /// How far the latency at queue depth 1 depends on whether requests are sequential, as the standard
     /// deviation of a logarithm. On rotating disks sequential requests are up to twenty times faster.
     pub(crate) fn place_sd(&self) -> f64 {
         if *self == ROTATING || self.is_unknown() { 1.2 } else { 0.0 }
     }
 
+    /// Whether random requests on a rotating disk would explain a load's latency and rate.
+    pub(crate) fn place_explains(&self, now: &IntervalTotals) -> bool {
+        let bytes = now.all.request_bytes().unwrap_or(4096.0);
+        let usual = now.latency_ns().is_some_and(|ns| ns <= self.usual_ns(bytes)[1]);
+        self.place_sd() > 0.0 && usual && now.iops() <= RANDOM_IOPS_MAX
+    }
+
     /// Whether the class is unknown.
     pub(crate) fn is_unknown(&self) -> bool {
-        *self == UNKNOWN
+        self.name == UNKNOWN.name
     }
 
     /// Whether it is in memory or in a file.

@@ -4,6 +4,7 @@
 use super::alike::{alike_in_time, same_load};
 use super::constant_rate::ConstantRate;
 use super::facts::{Judged, SLOW_FROM};
+use super::hang::Hang;
 use super::judgement::{Number, RestsOn};
 use record::Verdict;
 
@@ -88,9 +89,12 @@ fn told(one: &Judged<'_>, judged: &[Judged<'_>]) -> Elsewhere {
             && other.judgement.verdict.is_slow()
             && same_load(&one.segment.tally, &other.segment.tally)
     });
+    let hangs: Vec<&Hang> = judged.iter().filter_map(|it| it.segment.hang.as_ref()).collect();
+    let repeated = one.segment.hang.filter(|_| hangs.len() > 1).map(|_| Hang::repeated(&hangs));
     Elsewhere {
         rate_moves_too,
         slow_at_another_time: slow_then.map(|other| other.judgement.verdict),
+        sentences: repeated.into_iter().collect(),
         ..Elsewhere::default()
     }
 }

@@ -50,8 +50,7 @@ pub(crate) struct Expectation {
     pub(crate) mix: Mix,
     /// Latency at queue depth 1, after idle times as long as here if the profile knows their effect.
     pub(crate) unloaded_ns: f64,
-    /// The part of `unloaded_ns` and `at_concurrency` that idle times add; `None` if the profile
-    /// has no lone reads.
+    /// The part of `unloaded_ns` and `at_concurrency` that idle times add; `None` without lone reads.
     pub(crate) rest_ns: Option<f64>,
     /// Latency at the concurrency while busy.
     pub(crate) at_concurrency: Estimate,
@@ -167,8 +166,7 @@ impl FittedProfile {
         Err(why.unwrap_or_else(|| "the request sizes are unknown".to_owned()))
     }
 
-    /// The expectation of one interval of many, or `None`. Rate, depth and sizes are rounded to 2
-    /// %, and earlier results are reused.
+    /// The expectation of one interval of many, or `None`. Numbers are rounded to 2 %, and results reused.
     pub(crate) fn remembered<'a>(
         &self,
         answers: &'a mut Answers,
@@ -199,7 +197,8 @@ impl FittedProfile {
         known: SegmentFacts,
     ) -> Result<Expectation, String> {
         let mut whole = self.single(total, place, known)?;
-        let reads = mixes(&total.of_reads(), place.0).pop().filter(|_| total.write.count() > 0.0);
+        let reads =
+            mixes(&total.of_one(OpKind::Read), place.0).pop().filter(|_| total.write.count() > 0.0);
         let read_alone = reads.and_then(|reads| self.at_depth(&reads, 1.0).ok());
         whole.read_alone_ns = read_alone.map(|one| one.unloaded_latency_ns.value);
         let mut expected = vec![None; series.len()];

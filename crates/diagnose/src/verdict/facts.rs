@@ -133,7 +133,7 @@ pub(crate) struct Segment<'a> {
     pub(crate) hang: Option<Hang>,
     /// All intervals of the device, in this segment and others.
     pub(crate) whole: &'a [IntervalTotals],
-    /// Flushes that take longer than the commits of the profile.
+    /// Flushes that take, or may take, longer than they should.
     pub(crate) slow_flushes: Option<SlowFlushes>,
     /// The constant level of its rate or throughput, whatever its cause.
     pub(crate) constant: Option<ConstantRate>,

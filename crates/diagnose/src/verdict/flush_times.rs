@@ -1,74 +1,216 @@
-//! Compares the device's flushes with the commits of its profile.
+//! Compares the device's flushes with what they should take.
 //!
 //! The kernel counts flushes and their time apart from reads and writes, so a device whose flushes became
-//! slower looks as fast as before in every other counter. A commit of the profile writes a few bytes, flushes
-//! the device and may write a journal, so it takes at least as long as a flush of the idle device. Two things
-//! delay a flush of a healthy device further, and are allowed for: data in the device's cache that it must
-//! write out first, and requests in its queue.
+//! slower looks as fast as before in every other counter. The best known of these is the measure: a commit of
+//! the profile, the flushes at another time of the recording, or what is usual for the class of device. A
+//! commit writes a few bytes, flushes the device and may write a journal, so it takes at least as long as a
+//! flush of the idle device. Two things delay a flush of a healthy device further, and are allowed for: data
+//! in the device's cache that it must write out first, and requests in its queue.
 
+use super::classes::Class;
+use super::grid::slow_share;
 use super::interval_totals::{IntervalTotals, ratio_error};
 use super::judgement::Number;
 use super::odds::{self, SLOW_FROM};
+use super::own::SLOW_AT_MOST;
 use crate::words::times;
 use record::{Estimate, FlushKind, NORMAL_95, OpKind, Profile, format_nanos};
 
 /// Fewest flushes for a comparison, and the least share of the time in them that matters.
-const FLUSHES_MIN: f64 = 10.0;
-const MATTERS: f64 = 0.05;
+pub(super) const FLUSHES_MIN: f64 = 10.0;
+pub(super) const MATTERS: f64 = 0.05;
+/// How far the time of a flush depends on where its writes are, on a disk that seeks: the standard deviation of
+/// a logarithm. A flush has to seek anyway, so this is less than for reads ([`Class::place_sd`]).
+const PLACE_SD: f64 = 0.7;
+/// Odds from which slow flushes are an alternative: clearly above the prior of the classes.
+const POSSIBLE: f64 = 0.35;
 
-/// Flushes of a segment that take longer than the profile's.
+/// Flushes of a segment that take, or may take, longer than they should.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlowFlushes {
     each_ns: f64,
-    commit_ns: f64,
-    /// Time of a flush with as much to write out, behind as many requests.
+    /// Time of a flush with as much to write out, behind as many requests; for a class, the longest usual one.
     expected_ns: f64,
+    than: Than,
     /// Odds that they are slow.
     pub(crate) odds: f64,
 }
 
-impl SlowFlushes {
-    /// The flushes of a series, in which a request would take `alone_ns` at queue depth 1. `None` if they are
-    /// as fast as expected, if there are few, or if the profile has no commits.
-    pub(crate) fn of(series: &[IntervalTotals], alone_ns: f64, profile: &Profile) -> Option<Self> {
+/// What flushes are compared with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Than {
+    /// A commit of the profile, with its time.
+    Commit(f64),
+    /// Flushes at another time of the recording, with their time.
+    OtherTime(f64),
+    Class(Class),
+}
+
+/// The flushes of a series.
+struct Flushing<'a> {
+    series: &'a [IntervalTotals],
+    tally: IntervalTotals,
+    each_ns: f64,
+    count: f64,
+    queue_ns: f64,
+}
+
+impl<'a> Flushing<'a> {
+    fn of(series: &'a [IntervalTotals], alone_ns: f64) -> Option<Self> {
         let tally = IntervalTotals::sum(series);
         let (each_ns, count) = (tally.flush_latency_ns()?, tally.flushes?);
-        if count < FLUSHES_MIN || each_ns * count < MATTERS * tally.seconds * 1e9 {
+        let queue_ns = (tally.latency_ns().unwrap_or(0.0) - alone_ns).max(0.0);
+        (count >= FLUSHES_MIN).then_some(Self { series, tally, each_ns, count, queue_ns })
+    }
+
+    /// Writes before each flush.
+    fn writes(&self) -> f64 {
+        self.tally.write.count() / self.count
+    }
+
+    fn write_bytes(&self) -> f64 {
+        self.tally.write.request_bytes().unwrap_or(4096.0)
+    }
+
+    /// Half-width of the 95 % interval of the mean time of a flush, as a share of it. With too few intervals,
+    /// the standard deviation is taken as the mean.
+    fn error(&self) -> f64 {
+        let parts = self.series.iter().filter_map(|one| Some((one.flush_ns?, one.flushes?)));
+        let by_count = NORMAL_95 / self.count.sqrt();
+        ratio_error(&parts.collect::<Vec<_>>()).unwrap_or(by_count)
+    }
+
+    fn than_commit(&self, profile: &Profile) -> Option<SlowFlushes> {
+        let commit = quickest_commit(profile)?;
+        let written = self.tally.write.bytes.unwrap_or(0.0) / self.count;
+        let write_out_ns = written / most_written_per_s(profile)? * 1e9;
+        let expected_ns = commit.value + write_out_ns + self.queue_ns;
+        let error = self.error().hypot(commit.relative_half_width());
+        Some(self.slow(Than::Commit(commit.value), expected_ns, error))
+    }
+
+    /// Compared with the fastest flushes of other times. More writes before each flush than then may take as long
+    /// as such a device usually takes for them, one after another.
+    fn than_then<'o>(
+        &self,
+        others: impl Iterator<Item = &'o [IntervalTotals]>,
+        class: &Class,
+    ) -> Option<SlowFlushes> {
+        let [_, longest_ns] = class.usual_ns(self.write_bytes());
+        let expected_ns = |then: &Flushing<'_>| {
+            let more = (self.writes() - then.writes()).max(0.0);
+            then.each_ns + more * longest_ns + self.queue_ns
+        };
+        let others = others.filter_map(|other| Flushing::of(other, 0.0));
+        let quickest = others.min_by(|a, b| expected_ns(a).total_cmp(&expected_ns(b)))?;
+        let of_place = if class.place_sd() > 0.0 { NORMAL_95 * PLACE_SD } else { 0.0 };
+        let error = self.error().hypot(quickest.error()).hypot(of_place);
+        Some(self.slow(Than::OtherTime(quickest.each_ns), expected_ns(&quickest), error))
+    }
+
+    fn than_usual(&self, class: &Class) -> Option<SlowFlushes> {
+        let bytes = self.write_bytes();
+        let usual = class.for_flushes(self.writes(), bytes);
+        let share = slow_share(&usual, (self.each_ns - self.queue_ns).max(1.0), bytes);
+        let share = share.min(SLOW_AT_MOST);
+        let [_, expected_ns] = usual.usual_ns(bytes);
+        let than = Than::Class(usual);
+        let found =
+            SlowFlushes { each_ns: self.each_ns, expected_ns, than, odds: share / (1.0 - share) };
+        // Flushes as fast as usual are no sign of a slow device, whatever the prior.
+        (self.each_ns > usual.lone_ns(bytes)).then_some(found)
+    }
+
+    fn slow(&self, than: Than, expected_ns: f64, error: f64) -> SlowFlushes {
+        let odds = odds::slow(self.each_ns / expected_ns, error);
+        SlowFlushes { each_ns: self.each_ns, expected_ns, than, odds }
+    }
+}
+
+impl SlowFlushes {
+    /// The flushes of a series, in which a request would take `alone_ns` at queue depth 1. `others` holds the
+    /// intervals of each other use of the device. `None` if they are as fast as expected or few.
+    pub(crate) fn of<'o>(
+        series: &[IntervalTotals],
+        alone_ns: f64,
+        profile: Option<&Profile>,
+        others: impl Iterator<Item = &'o [IntervalTotals]>,
+        class: &Class,
+    ) -> Option<Self> {
+        let now = Flushing::of(series, alone_ns)?;
+        if now.each_ns * now.count < MATTERS * now.tally.seconds * 1e9 {
             return None;
         }
-        let commit = quickest_commit(profile)?;
-        let written = tally.write.bytes.unwrap_or(0.0) / count;
-        let write_out_ns = written / most_written_per_s(profile)? * 1e9;
-        let latency = tally.latency_ns().unwrap_or(0.0);
-        let queue_ns = (latency - alone_ns).max(0.0);
-        let expected_ns = commit.value + write_out_ns + queue_ns;
-        let error = of_mean(series, count).hypot(commit.relative_half_width());
-        let odds = odds::slow(each_ns / expected_ns, error);
-        (odds >= 1.0).then_some(Self { each_ns, commit_ns: commit.value, expected_ns, odds })
+        let measured = profile.and_then(|profile| now.than_commit(profile));
+        let then = || now.than_then(others, class).filter(Self::is_likely);
+        let found = measured.or_else(then).or_else(|| now.than_usual(class))?;
+        let least = if matches!(found.than, Than::Commit(_)) { 1.0 } else { POSSIBLE };
+        (found.odds >= least).then_some(found)
+    }
+
+    /// Whether they are more likely slow than not.
+    pub(crate) fn is_likely(&self) -> bool {
+        self.odds >= 1.0
+    }
+
+    /// Whether only the class of the device shows that they are slow.
+    pub(crate) fn is_by_class(&self) -> bool {
+        matches!(self.than, Than::Class(_))
+    }
+
+    /// What else could explain their time, and what decides.
+    pub(crate) fn rival(&self) -> (&'static str, &'static str) {
+        match self.than {
+            Than::Class(_) => (
+                "Without a profile, only the usual flush time of such devices is known, not that \
+                 of this one.",
+                "Run `halfpower check DIRECTORY` on the quiet device: it measures commits.",
+            ),
+            _ => (
+                "The flushes may have more to write out than the counters show.",
+                "Run `halfpower check DIRECTORY` on the quiet device: it measures commits.",
+            ),
+        }
     }
 
     pub(crate) fn sentence(&self) -> String {
-        let more = match self.expected_ns >= SLOW_FROM * self.commit_ns {
+        let takes = format!("Flushes of the device take {}", format_nanos(self.each_ns));
+        let (usual_ns, what) = match self.than {
+            Than::Commit(ns) => (ns, "of a whole commit in the profile"),
+            Than::OtherTime(ns) => (ns, "at another time of this recording"),
+            Than::Class(class) => {
+                let (longest, name) = (format_nanos(self.expected_ns), class.name);
+                return match class.is_unknown() {
+                    true => format!(
+                        "{takes}: a rotating disk may take that long, but it is too long for a \
+                         flash drive, and the kind of this device is unknown"
+                    ),
+                    false => {
+                        format!("{takes}; with these writes, at most {longest} is usual for {name}")
+                    }
+                };
+            }
+        };
+        let more = match self.expected_ns >= SLOW_FROM * usual_ns {
             true => format!(
                 " ({} with the data and requests of this load)",
                 format_nanos(self.expected_ns)
             ),
             false => String::new(),
         };
-        format!(
-            "Flushes of the device take {}, {} the {} of a whole commit in the profile{more}",
-            format_nanos(self.each_ns),
-            times(self.each_ns / self.commit_ns),
-            format_nanos(self.commit_ns)
-        )
+        let (ratio, usual) = (times(self.each_ns / usual_ns), format_nanos(usual_ns));
+        format!("{takes}, {ratio} the {usual} {what}{more}")
     }
 
-    pub(crate) fn numbers(&self) -> [Number; 3] {
-        [
-            ("latency of a flush", self.each_ns, "ns"),
-            ("latency of a commit in the profile", self.commit_ns, "ns"),
-            ("expected with this load", self.expected_ns, "ns"),
-        ]
+    pub(crate) fn numbers(&self) -> Vec<Number> {
+        let mut numbers = vec![("latency of a flush", self.each_ns, "ns")];
+        numbers.extend(match self.than {
+            Than::Commit(ns) => Some(("latency of a commit in the profile", ns, "ns")),
+            Than::OtherTime(ns) => Some(("latency of a flush at another time", ns, "ns")),
+            Than::Class(_) => None,
+        });
+        numbers.push(("expected with this load", self.expected_ns, "ns"));
+        numbers
     }
 }
 
@@ -85,11 +227,4 @@ fn most_written_per_s(profile: &Profile) -> Option<f64> {
         cell.workload.only_op() == Some(OpKind::Write) && cell.workload.cache.direct()
     });
     cells.map(|cell| cell.bytes_per_s.value).reduce(f64::max)
-}
-
-/// Half-width of the 95 % interval of the mean time of a flush, as a share of it. With too few intervals, the
-/// standard deviation is taken as the mean.
-fn of_mean(series: &[IntervalTotals], count: f64) -> f64 {
-    let parts = series.iter().filter_map(|one| Some((one.flush_ns?, one.flushes?)));
-    ratio_error(&parts.collect::<Vec<_>>()).unwrap_or(NORMAL_95 / count.sqrt())
 }

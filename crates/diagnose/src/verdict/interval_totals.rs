@@ -170,11 +170,14 @@ impl IntervalTotals {
         self
     }
 
-    /// The totals of its reads alone.
-    pub(crate) fn of_reads(self) -> Self {
-        let none = Some(0.0);
-        let write = OpTally { requests: none, bytes: none, time_ns: none, step_ns: 0.0 };
-        Self { write, all: self.read, ..self }
+    /// The totals of its reads or its writes alone.
+    pub(crate) fn of_one(self, op: OpKind) -> Self {
+        let some = Some(0.0);
+        let none = OpTally { requests: some, bytes: some, time_ns: some, step_ns: 0.0 };
+        match op {
+            OpKind::Read => Self { write: none, all: self.read, ..self },
+            OpKind::Write => Self { read: none, all: self.write, ..self },
+        }
     }
 
     /// The sums of all intervals.

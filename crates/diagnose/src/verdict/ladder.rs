@@ -9,14 +9,14 @@ use super::alike::{near, same_kind};
 use super::classes::Class;
 use super::interval_totals::IntervalTotals;
 use super::matching::same_size;
+use super::odds::NEVER_IDLE;
 use super::own::Served;
 use record::{Interval, Observation, ObservedDevice, Rung};
 use stats::median;
 use std::cell::OnceCell;
 
-/// Fewest intervals of the past, and fewest peers.
+/// Fewest intervals of the past.
 const PAST_MIN: usize = 5;
-const PEERS_MIN: usize = 2;
 /// Minimum age of the past. The fault that is diagnosed may have lasted for hours: it must not become its own
 /// baseline.
 pub(crate) const PAST_AGE_MIN_NS: u64 = 12 * 3_600 * 1_000_000_000;
@@ -25,6 +25,12 @@ const PAST_MAX: usize = 20_000;
 /// Variation from day to day, and between similar devices: standard deviations of the logarithm.
 const OTHER_DAY_SD: f64 = 0.15;
 const OTHER_DEVICE_SD: f64 = 0.2;
+/// The same for a single peer of which only the name is known: a flash drive and a rotating disk have like names.
+const OTHER_KIND_SD: f64 = 0.7;
+/// Names of that rung, with its source.
+pub(crate) const PEERS: (&str, &str) = ("similar disks here", "the same observation");
+pub(crate) const ONE_PEER: (&str, &str) =
+    ("the one similar disk here, which has the same load", "the same observation");
 /// How much faster another time of the recording must have been to count, and by what factor its
 /// concurrency may have been lower.
 const QUICKER: f64 = 1.25;
@@ -57,26 +63,36 @@ pub(crate) fn best(priors: &[Prior], class: Class, total: &IntervalTotals) -> (C
     found.map_or((class, Rung::Class), Prior::read)
 }
 
+/// Whether a device always had a request, as far as its busy time is known.
+pub(crate) fn is_full(series: &[IntervalTotals]) -> bool {
+    series.iter().all(|one| one.utilization().is_none_or(|busy| busy >= NEVER_IDLE))
+}
+
 /// The device's performance at another time of the recording. `others` holds the intervals of each other use
 /// of the device. The fastest one with requests like `now` is used, if it was clearly faster and a queue does
 /// not explain the difference. A queue does not explain it if no fewer requests were in flight then, or if
 /// independent requests arrived as often: the device should then take as long now. A queue explains only a
-/// part if more requests completed then with fewer in flight. For a rotating disk this says little if the
-/// source does not distinguish sequential requests, unless the rate was the same: a program that changes from
-/// sequential to random requests does not keep its rate.
+/// part if more requests completed then with fewer in flight. A rate that is constant now, behind a queue that
+/// never emptied then either, is what a limit lets through, and does not show how often requests arrive. On a rotating disk,
+/// requests that became random explain latencies and rates that such a disk usually has for them.
 pub(crate) fn at_another_time<'a>(
     class: Class,
     now: &IntervalTotals,
     others: impl Iterator<Item = &'a [IntervalTotals]>,
     (busy, closed): (bool, bool),
+    limited: bool,
     is_place_known: bool,
 ) -> Option<Prior> {
     let (latency, depth) = (now.latency_ns()?, now.concurrency()?);
+    if !is_place_known && class.place_explains(now) {
+        return None;
+    }
     let quicker = others.filter(|other| other.len() >= PAST_MIN).filter_map(|other| {
         let of = IntervalTotals::sum(other);
         let quick = of.latency_ns().filter(|ns| *ns > 0.0 && latency / ns > QUICKER)?;
         let as_many = of.concurrency()? * FEWER >= depth;
-        let as_often = !closed && of.iops() * SAME_RATE >= now.iops();
+        let as_often =
+            !(closed || limited && is_full(other)) && of.iops() * SAME_RATE >= now.iops();
         let more = of.iops() > QUICKER * now.iops();
         let told = as_many || as_often || more;
         (told && same_kind(&of, now)).then_some((quick, as_many || as_often, other))
@@ -142,6 +158,7 @@ impl<'a> Ladder<'a> {
         Some(Prior { rung: Rung::Past, class, of: served.of })
     }
 
+    /// The peers' figures. A single peer counts if it has the same load, as the other half of a mirror has.
     fn beside(&self, device: &ObservedDevice, present: &IntervalTotals) -> Option<Prior> {
         let all = self.observation.devices.iter().zip(&self.served);
         let peers = all.filter(|(it, _)| is_peer(device, it));
@@ -153,14 +170,18 @@ impl<'a> Ladder<'a> {
             served.as_ref().filter(|served| same_kind(&served.of, present))
         });
         let served: Vec<&Served> = served.collect();
-        if served.len() < PEERS_MIN {
-            return None;
-        }
+        let same_rate = |one: &Served| near(Some(one.of.iops()), Some(present.iops()), SAME_RATE);
+        let (words, of_kind) = match served[..] {
+            [] => return None,
+            [one] if !same_rate(one) => return None,
+            [_] if device.facts.is_none() => (ONE_PEER, OTHER_KIND_SD),
+            [_] => (ONE_PEER, OTHER_DEVICE_SD),
+            _ => (PEERS, OTHER_DEVICE_SD),
+        };
         let middle = |of: &dyn Fn(&Served) -> f64| median(served.iter().map(|it| of(it)).collect());
         let log_lone = middle(&|one| one.log_lone.0);
         let apart = middle(&|one| (one.log_lone.0 - log_lone).abs());
-        let sd = middle(&|one| one.log_lone.1).hypot(apart).hypot(OTHER_DEVICE_SD);
-        let words = ("similar disks here", "the same observation");
+        let sd = middle(&|one| one.log_lone.1).hypot(apart).hypot(of_kind);
         let side = libm::exp(middle(&|one| one.log_side));
         let class = Class::of(device).seen(words, (libm::exp(log_lone), sd), side);
         let of = IntervalTotals::sum(served.iter().map(|it| &it.of));
@@ -222,7 +243,9 @@ fn is_whole(device: &ObservedDevice) -> bool {
     device.partition_of.is_none() && device.built_of.is_empty() && !several && !by_name
 }
 
-/// The prefix of a disk's name; `None` if it is no usual one.
+/// The prefix of a disk's name; `None` if it is no usual one. Windows numbers its disks: `0 C:`.
 fn stem(device: &ObservedDevice) -> Option<&'static str> {
-    STEMS.into_iter().find(|stem| device.name.starts_with(stem))
+    let numbered = device.name.starts_with(|first: char| first.is_ascii_digit());
+    let usual = STEMS.into_iter().find(|stem| device.name.starts_with(stem));
+    usual.or(numbered.then_some("a disk of Windows"))
 }

@@ -11,6 +11,7 @@
 
 use super::device_users::{NeighbourBy, NeighbourGroup};
 use super::facts::{REQUESTS_MIN, Segment};
+use super::flush_times::SlowFlushes;
 use record::{CgroupLimit, IoGroup, Owner, format_count, format_nanos};
 use std::collections::BTreeSet;
 
@@ -112,6 +113,11 @@ impl Segment<'_> {
             each_ns: self.tally.flush_latency_ns(),
             fsyncs_per_s,
         })
+    }
+
+    /// Flushes that are more likely slow than not.
+    pub(crate) fn likely_slow_flushes(&self) -> Option<SlowFlushes> {
+        self.slow_flushes.filter(SlowFlushes::is_likely)
     }
 
     /// Which program flushes most, or how to find out.

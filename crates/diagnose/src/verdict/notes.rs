@@ -3,6 +3,7 @@
 //! the machine run. Each is reported when its evidence is present, because a user who saw the alarm
 //! wants to know why the diagnosis ignores it.
 
+use super::alike::same_kind;
 use super::causes::SPLITS_SHARE;
 use super::facts::{HARDLY_WAITS, Judged, REQUESTS_MIN, STEAL_MATTERS, Segment};
 use super::interval_totals::IntervalTotals;
@@ -134,6 +135,9 @@ fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
 fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (before, after) = rise(from, to)?;
     let (first, second) = (from.segment.best_look()?.0, to.segment.best_look()?.0);
+    if to.segment.is_unprofiled() {
+        return place_may_explain(from, to);
+    }
     let traced = from.segment.known.sequential.is_some() && to.segment.known.sequential.is_some();
     let fell = first.sequential_share - second.sequential_share;
     let shares =
@@ -152,6 +156,26 @@ fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     };
     let numbers = [("fall of the share", fell, "share")];
     (fell >= PLACE_CHANGED).then(|| note(NoteCode::PatternChanged, claim, &numbers))
+}
+
+/// Without a profile: the same requests became slower on a disk that may be rotating, and random requests on such
+/// a disk would take as long.
+fn place_may_explain(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
+    let (before, after) = rise(from, to)?;
+    let (first, second) = (&from.segment, &to.segment);
+    let known = first.known.sequential.is_some() && second.known.sequential.is_some();
+    let may = !known && second.class.place_explains(&second.tally);
+    let claim = format!(
+        "Latencies rose {} (from {} to {}) without larger requests. On a rotating disk, requests that became \
+         random would explain it; so would a slower device. {} can distinguish the two.",
+        times(after / before),
+        format_nanos(before),
+        format_nanos(after),
+        second.by_system("A Windows (ETW) trace", "The tracer")
+    );
+    let numbers = [("latency before", before, "ns"), ("latency after", after, "ns")];
+    (may && same_kind(&first.tally, &second.tally))
+        .then(|| note(NoteCode::PatternChanged, claim, &numbers))
 }
 
 /// Whether a segment is page-cache write-back. The system's bytes under write-back must cover those

@@ -13,11 +13,12 @@
 //! Rejected: comparing the latency with a threshold of the class. It would call every deep queue a slow disk.
 
 use super::classes::Class;
-use super::constant_rate::{ConstantRate, regularity};
+use super::constant_rate::{ConstantRate, VARIATION_MAX, regularity};
 use super::expected::{Expectation, mixes_of};
 use super::facts::Segment;
 use super::grid::{Grid, Seen, slow_share, wait_of};
 use super::interval_totals::IntervalTotals;
+use super::ladder::ONE_PEER;
 use super::odds::{MUCH_TO_SPARE, NEAR_MAXIMUM, WAITS_FROM};
 use super::posterior::Posterior;
 use super::queue_depth::{constant_depth, kept_up};
@@ -29,7 +30,10 @@ use record::{Doubt, Estimate, LoneReads, NORMAL_95, Rung, Verdict, format_count,
 /// The rate counts only from this queue depth on, where requests meet.
 const MEET: f64 = 1.6;
 /// Upper bound of the probability "slow": the class of a device does not prove that this one is slow.
-const SLOW_AT_MOST: f64 = 0.93;
+pub(super) const SLOW_AT_MOST: f64 = 0.93;
+/// Utilization below which a device is idle at times, and the fewest intervals of it that count.
+const RESTS: f64 = 0.8;
+const AT_REST_MIN: usize = 5;
 /// Prior odds of a queue that is too long over one that is not.
 const HEALTHY_FIRST: f64 = 0.3;
 
@@ -252,6 +256,11 @@ pub(crate) fn alternative(
 ) -> (Doubt, String, &'static str) {
     let name = posterior.class.name;
     if verdict.is_slow() != likeliest.is_slow() {
+        if name == ONE_PEER.0 {
+            let because =
+                "The two disks may differ in kind, as a flash drive and a rotating disk do.";
+            return (Doubt::NoProfile, because.to_owned(), "Run `halfpower check` on both disks.");
+        }
         let because = format!(
             "Without a profile it is unknown whether {} is normal for this device at QD 1; only \
              the usual range of {name} is known.",
@@ -276,15 +285,20 @@ pub(crate) struct Cap {
     pub(crate) because: String,
 }
 
+/// Whether the device was idle at times although the rate was the same: the program sets that rate, and a queue at
+/// another time is the device's.
+fn is_at_rest(one: &IntervalTotals, pin: &ConstantRate) -> bool {
+    let same =
+        one.per_s(None, pin.bytes).is_some_and(|it| (it / pin.per_s - 1.0).abs() < VARIATION_MAX);
+    same && one.utilization().is_some_and(|busy| busy < RESTS)
+}
+
 /// How well a cap explains a constant rate behind a queue that never empties, compared with the
 /// device's own limit.
 pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate) -> Option<Cap> {
     let posterior = look.own?;
     // A program that submits at its own pace does not keep a queue full. A rate limiter does.
     let kept = kept_up(segment.series) || segment.deep.is_some_and(|deep| deep.is_kept());
-    if posterior.depth < MEET || !kept {
-        return None;
-    }
     let most = segment.most_bytes_per_s;
     let of_rate = published_limit(pin.per_s, pin.bytes, most).map(str::to_owned);
     // Requests of one size at a constant rate also have a constant throughput.
@@ -294,6 +308,10 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
         Some(format!("{what} (this load: {})", record::format_rate(bytes_per_s)))
     };
     let figure = of_rate.or_else(of_throughput).filter(|_| posterior.class.may_be_capped);
+    let paced = segment.whole.iter().filter(|one| is_at_rest(one, pin)).count() >= AT_REST_MIN;
+    if posterior.depth < MEET || (!kept && figure.is_none()) || paced {
+        return None;
+    }
     let even = regularity(segment.series, pin.bytes)?;
     let of_class = match (posterior.class.may_be_capped, posterior.class.is_unknown()) {
         (true, false) => 1.0,
@@ -301,7 +319,8 @@ pub(crate) fn cap(segment: &Segment<'_>, look: &Expectation, pin: &ConstantRate)
         (false, false) => 0.08,
     };
     let (odds, because) = match figure {
-        Some(what) => (12.0, format!("that is also the limit of {what}")),
+        // A program may also pace itself at a round number.
+        Some(what) => (if kept { 12.0 } else { 4.0 }, format!("that is also the limit of {what}")),
         None if even <= 0.15 => {
             let because = "as behind a rate limiter, because it varies far less than by chance";
             (5.0, because.to_owned())

@@ -16,13 +16,23 @@ pub(super) const CONSTANT_BUSY: f64 = 0.95;
 /// Fewest samples to conclude that a device is never idle. If it were idle a third of the time,
 /// this many samples would miss that once in fifty times.
 const MOMENTS_MIN: usize = 10;
+/// Mean number in flight from which a device that is never empty is the likelier reason than even bursts.
+const MANY: f64 = 8.0;
 
 /// Confirms a doubtful busy counter that reads always busy: every one of many samples found a request in
-/// flight. The counting error of kernels 4.17 to 6.9 affects devices that are idle in between.
+/// flight, or many requests were in flight in every interval, about as many each time. The counting error of
+/// kernels 4.17 to 6.9 affects devices that are idle in between.
 pub(crate) fn never_idle(series: &[IntervalTotals]) -> bool {
     let busy = IntervalTotals::sum(series).utilization().is_some_and(|busy| busy >= CONSTANT_BUSY);
-    let each = || series.iter().filter_map(|one| one.in_flight);
-    busy && each().count() >= MOMENTS_MIN && each().all(|in_flight| in_flight > 0.0)
+    let samples: Vec<f64> = series.iter().filter_map(|one| one.in_flight).collect();
+    let sampled = samples.len() >= MOMENTS_MIN && samples.iter().all(|in_flight| *in_flight > 0.0);
+    let depths: Option<Vec<f64>> = series.iter().map(IntervalTotals::concurrency).collect();
+    let steady = depths.is_some_and(|depths| {
+        let mean = stats::mean(&depths);
+        let near = |depth: &f64| (mean / 2.0..=2.0 * mean).contains(depth);
+        samples.is_empty() && depths.len() >= MOMENTS_MIN && mean >= MANY && depths.iter().all(near)
+    });
+    busy && (sampled || steady)
 }
 
 /// A figure of each interval divided by the device's utilization in it.

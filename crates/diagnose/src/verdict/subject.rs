@@ -9,7 +9,7 @@ use super::fitted_profile::FittedProfile;
 use super::flush_times::SlowFlushes;
 use super::hang::Hang;
 use super::interval_totals::{IntervalTotals, OpTally};
-use super::ladder::{Ladder, Prior, at_another_time, best};
+use super::ladder::{Ladder, Prior, at_another_time, best, is_full};
 use super::matching::{Fit, fit};
 use super::outstanding::{ExcessQueue, Outstanding};
 use super::stops::Stops;
@@ -22,7 +22,7 @@ use crate::caps::most_bytes_per_s;
 use crate::causes::Machine;
 use record::{
     Doubt, Finding, FindingCode, Interval, MatchedBy, MatchedProfile, Measured, Observation,
-    ObservedDevice, Verdict, is_of_windows,
+    ObservedDevice, OpKind, Verdict, is_of_windows,
 };
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -96,7 +96,7 @@ impl<'a> Subject<'a> {
         let reads_alone = reference.is_some_and(|it| !it.profile().has_writes())
             && few_writes(&IntervalTotals::sum(&series));
         if reads_alone {
-            series.iter_mut().for_each(|one| *one = one.of_reads());
+            series.iter_mut().for_each(|one| *one = one.of_one(OpKind::Read));
         }
         let mut subject = Self {
             device,
@@ -174,12 +174,12 @@ impl<'a> Subject<'a> {
             let all = || IntervalTotals::sum(&self.series);
             let priors = self.priors.get_or_init(|| self.ladder.priors(self.device, &all()));
             let now = IntervalTotals::sum(series);
-            let others = self.ranges().into_iter().filter(|other| other.start != from);
-            let others = others.map(|other| &self.series[self.body(&other)]);
+            let others = self.others(from);
             // If the device was faster at another time, the rest of the series does not describe
             // its present state.
             let place_known = known.sequential.is_some();
-            let then = at_another_time(self.class, &now, others, loop_kind, place_known);
+            let limited = constant_rate::pinned(series).is_some() && is_full(series);
+            let then = at_another_time(self.class, &now, others, loop_kind, limited, place_known);
             let (prior, whole) = match then {
                 Some(prior) => (prior.read(), series),
                 None => (best(priors, self.class, &now), &self.series[..]),
@@ -298,6 +298,12 @@ impl<'a> Subject<'a> {
         self.begins.iter().copied().zip(ends).map(|(begin, end)| begin..end).collect()
     }
 
+    /// The intervals of each other use of the device than the one that begins at `from`.
+    fn others(&self, from: usize) -> impl Iterator<Item = &[IntervalTotals]> {
+        let others = self.ranges().into_iter().filter(move |other| other.start != from);
+        others.map(|other| &self.series[self.body(&other)])
+    }
+
     fn join_alike(&mut self) {
         let mut at = 1;
         while at < self.begins.len() {
@@ -346,11 +352,11 @@ impl<'a> Subject<'a> {
             let intervals = &self.intervals[self.body(&segment.range)];
             segment.tail = self.reference.and_then(|it| tails::tail(intervals, &segment, it));
             segment.stops = self.stops(&segment.range);
+            let alone_ns = segment.best_look().map_or(0.0, |(look, _)| look.unloaded_ns);
             let profile = self.reference.map(FittedProfile::profile);
-            segment.slow_flushes = profile.and_then(|it| {
-                let alone_ns = segment.best_look().map_or(0.0, |(look, _)| look.unloaded_ns);
-                SlowFlushes::of(segment.series, alone_ns, it)
-            });
+            let others = self.others(segment.range.start);
+            segment.slow_flushes =
+                SlowFlushes::of(segment.series, alone_ns, profile, others, &self.class);
             segment
         };
         self.ranges().into_iter().map(with_tail).collect()

@@ -219,7 +219,7 @@ fn slow(segment: &Segment<'_>, judgement: &Judgement) -> Vec<Seen> {
 }
 
 fn slow_flushes(segment: &Segment<'_>) -> Option<Seen> {
-    if let Some(flushes) = segment.slow_flushes {
+    if let Some(flushes) = segment.likely_slow_flushes() {
         return Some(by(segment, Effect::SlowFlushes, format!("{}.", flushes.sentence())));
     }
     segment.many_flushes()?;

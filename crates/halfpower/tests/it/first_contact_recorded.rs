@@ -184,3 +184,38 @@ fn a_night_of_eight_disks_of_iostat_is_an_answer_and_leads_with_the_disk_that_ha
     assert!(devices.is_some_and(|line| line.contains("sdc")), "{page}");
     assert!(!page.contains("NOT ENOUGH EVIDENCE ("), "{page}");
 }
+
+/// Dumps of /proc/diskstats: a minute of few reads, half a minute of a backup with a short queue, and another minute
+/// of few reads.
+fn night_with_backup() -> String {
+    let (mut reads, mut sectors, mut milliseconds) = (0, 0, 0);
+    let dump = |second: u32| {
+        let line = format!(
+            "TS {}\n   8 0 sda {reads} 0 {sectors} {milliseconds} 0 0 0 0 0 {milliseconds} {milliseconds} 0 0 0 0 0 0\n",
+            1_790_000_000 + second
+        );
+        let (count, kib, micros) = if (60..90).contains(&second) {
+            (400, 256, 1_900)
+        } else {
+            (90 + second % 17, 4, 1_100)
+        };
+        reads += count;
+        sectors += 2 * kib * count;
+        milliseconds += count * micros / 1_000;
+        line
+    };
+    (0..150).map(dump).collect()
+}
+
+#[test]
+fn a_backup_that_harms_nothing_is_named_on_the_page_with_its_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("night.txt");
+    std::fs::write(&file, night_with_backup()).unwrap();
+    let db = folder.path().join("db");
+    let words = format!("diagnose {} --no-save --db {}", file.display(), db.display());
+    let page = halfpower(&words).expect(0).stdout;
+    let line = page.lines().find(|line| line.contains("other load")).unwrap_or_default();
+    assert!(line.contains("14:14:20"), "{page}");
+    assert!(page.contains("105 MB/s"), "{page}");
+}

@@ -236,3 +236,34 @@ fn a_clock_that_goes_back_is_told() {
         ("timestamps out of order", 1.0,)
     );
 }
+
+/// An iostat document with these latencies as they are printed.
+fn iostat_json(latencies: &[&str]) -> Observation {
+    let report = |(at, latency): (usize, &&str)| {
+        format!(
+            "{{\"timestamp\": \"2020-06-01T12:00:{at:02}Z\", \"disk\": [{{\"disk_device\": \"sda\", \
+             \"r/s\": 900.25, \"w/s\": 0.00, \"rkB/s\": 3600.00, \"wkB/s\": 0.00, \"r_await\": {latency}, \
+             \"w_await\": 0.00, \"util\": 45.00}}]}}"
+        )
+    };
+    let reports: Vec<String> = latencies.iter().enumerate().map(report).collect();
+    let text = format!(
+        "{{\"sysstat\": {{\"hosts\": [{{\"nodename\": \"db\", \"statistics\": [{}]}}]}}}}",
+        reports.join(", ")
+    );
+    let interval_ns = Some(SECOND_NS);
+    only(text.as_bytes(), &Options { interval_ns, ..Options::default() })
+}
+
+#[test]
+fn zeros_that_a_copy_of_json_dropped_do_not_make_a_figure_coarse() {
+    let steps = |latencies: &[&str]| -> Vec<f64> {
+        let intervals = iostat_json(latencies).intervals;
+        intervals.iter().filter_map(|one| Some(one.read.latency_ns?.resolution)).collect()
+    };
+    let dropped = steps(&["0.5", "0.52", "1", "0.6"]);
+    assert!(dropped.len() >= 3 && dropped.iter().all(|step| *step == 1e4), "{dropped:?}");
+    // A tool that prints one decimal everywhere is as coarse as that.
+    let coarse = steps(&["0.5", "0.6", "1.0", "0.6"]);
+    assert!(coarse.iter().all(|step| *step == 1e5), "{coarse:?}");
+}

@@ -1,7 +1,7 @@
 //! Reports what to do about a device: the first action in a few words next to the verdict, and all
 //! actions in detail.
 
-use super::{LIVE, told};
+use super::{LIVE, told, verdict_text};
 use crate::observation::period;
 use crate::story::{Action, CAUSE, Story, number, or_why};
 use record::{
@@ -13,6 +13,8 @@ use record::{
 const IN_FULL: usize = 3;
 /// Relative change below which a rate counts as the same.
 const SAME_RATE: f64 = 0.005;
+/// Ratio of throughputs from which another episode is named next to the shown one.
+const OTHER_LOAD: f64 = 3.0;
 
 /// The answers next to the verdict: the cause, the first action and its gain.
 pub(super) fn answers(
@@ -38,6 +40,7 @@ pub(super) fn answers(
     let ruled_out = main.excluded.iter().map(|one| told(one.verdict).0).collect::<Vec<_>>();
     let rows = [
         ("when", since_when(device, main)),
+        ("other load", other_load(device, main)),
         ("who", who.map(|group| format!("{}: {}", group.label(), group.figures(&main.groups)))),
         (CAUSE, cause.map(|cause| first_sentence(&cause.claim).to_owned())),
         ("excluded", Some(ruled_out.join(", ")).filter(|text| unproven && !text.is_empty())),
@@ -67,6 +70,24 @@ fn since_when(device: &DeviceDiagnosis, main: &Episode) -> Option<String> {
         Some(format!("; before that, {latency} at {}", record::format_iops(before.numbers.iops?)))
     });
     Some(span(main) + &before.unwrap_or_default())
+}
+
+/// The episode with by far the largest throughput, if the page shows another one: a backup, for example.
+fn other_load(device: &DeviceDiagnosis, main: &Episode) -> Option<String> {
+    let throughput = |episode: &&Episode| episode.numbers.bytes_per_s.unwrap_or(0.0);
+    let largest = device.episodes.iter().max_by(|a, b| throughput(a).total_cmp(&throughput(b)))?;
+    let far = throughput(&largest) >= OTHER_LOAD * throughput(&main);
+    (far && largest.numbers.requests >= 1.0).then(|| {
+        let numbers = &largest.numbers;
+        let latency = numbers.latency_ns.map(|ns| format!(", {} each", number::time(ns)));
+        format!(
+            "{}: {}{}; {}",
+            span(largest),
+            record::format_rate(throughput(&largest)),
+            latency.unwrap_or_default(),
+            verdict_text(largest)
+        )
+    })
 }
 
 /// The one command that would decide a verdict without a profile.

@@ -128,7 +128,7 @@ pub(super) fn behind_a_queue(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let pin = pin(facts).filter(|_| segment.never_empties())?;
     let cap = own::cap(segment, segment.best_look()?.0, &pin)?;
     let claim = format!(
-        "{} while the queue depth stays at {:.0}: {}.",
+        "{} with a mean queue depth of {:.0}: {}.",
         pin.same(),
         segment.tally.concurrency().unwrap_or(0.0),
         cap.because

@@ -32,21 +32,18 @@ pub(super) fn neighbour(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
     }
 }
 
-/// The device flushes more slowly than in its profile.
+/// The device flushes more slowly than it should: by its profile, another time, or its class.
 pub(super) fn slower(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let flushes = facts.segment.slow_flushes?;
     let claim =
         format!("{}. No latency of reads or writes includes that time.", flushes.sentence());
-    let rival = (
-        "The flushes may have more to write out than the counters show.",
-        "Run `halfpower check DIRECTORY` on the quiet device: it measures commits.",
-    );
     let verdict = match facts.states.likeliest() {
         Some(Verdict::Overloaded | Verdict::SlowAndOverloaded) => Verdict::SlowAndOverloaded,
         _ => Verdict::Slow,
     };
-    let found = Explanation::instead(verdict, Doubt::Flushes, facts.states.all(), claim, rival);
-    let weight = found.weight.min(flushes.odds);
+    let found =
+        Explanation::instead(verdict, Doubt::Flushes, facts.states.all(), claim, flushes.rival());
+    let weight = found.weight.min(flushes.odds * facts.states.all());
     Some(Explanation { weight, ..found }.resting_on(RestsOn::Flushes).with(&flushes.numbers()))
 }
 
@@ -54,7 +51,7 @@ pub(super) fn slower(facts: &Facts<'_, '_>) -> Option<Explanation> {
 /// flushes more slowly than it did.
 pub(super) fn many(facts: &Facts<'_, '_>) -> Option<Explanation> {
     let segment = facts.segment;
-    let flushes = segment.many_flushes().filter(|_| segment.slow_flushes.is_none())?;
+    let flushes = segment.many_flushes().filter(|_| segment.likely_slow_flushes().is_none())?;
     let because = format!(
         "Programs may wait for the file system's journal or for a flush, which the latency of \
          reads and writes does not include: {}. {}",

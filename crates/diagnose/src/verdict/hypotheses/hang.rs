@@ -18,7 +18,7 @@ pub(super) fn hangs(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
         Some(false) => (odds::of(Doubt::BusyTime) * PROOF, PROOF),
         None => (PROOF, odds::of(Doubt::NoBusyTime) * PROOF),
     };
-    let claim = format!("The device {}: {told}.", if hang.ended { "hung" } else { "hangs" });
+    let claim = hang.claim();
     let doubt = Doubt::NoBusyTime;
     found.push(
         Explanation::weighed(Verdict::Slow, doubt, slow, claim, decided_by)

@@ -28,7 +28,14 @@ pub(super) static ROWS: [Row; 15] = [
             Some((action.to_owned(), Some(Change::AsProfiled)))
         },
     ),
-    row(Strategy::Restore, &[CauseCode::WritesSlower], Fixes::Device, |_| {
+    row(Strategy::Restore, &[CauseCode::WritesSlower], Fixes::Device, |case| {
+        // Without a measured baseline, it is unknown whether they were ever faster.
+        if case.segment.likely_slow_flushes().is_some_and(|it| it.is_by_class()) {
+            let action = "Measure what a commit takes: run `halfpower check` on a directory of this \
+                          disk while it is quiet. If commits are as slow then, move what programs \
+                          sync to a drive with power-loss protection, or let them sync less often.";
+            return Some((action.to_owned(), None));
+        }
         let action = "Find out why writes became slow: write cache off, partial writes, a drive \
                       without free blocks (trim), a rebuilding array. `halfpower check` on the \
                       quiet device shows whether the device or the load is the cause. If it is \

@@ -174,6 +174,27 @@ fn one_slow_disk_beside_three_of_its_kind_is_found_and_they_are_not() {
     assert_ne!(rung(&found.devices[3]), Rung::Peers);
 }
 
+/// Two disks at these rates, of which the second takes this long.
+fn beside(rates: [u64; 2], service: &str) -> DeviceDiagnosis {
+    let mut observation = disk_at(rates[0], "sda", "1ms");
+    let other = disk_at(rates[1], "sdb", service);
+    observation.devices.extend(other.devices);
+    observation.intervals.extend(other.intervals);
+    diagnose(&observation, &|_| None, &DiagnoseOptions::default()).devices.remove(1)
+}
+
+#[test]
+fn the_slower_of_two_disks_with_the_same_load_is_slow_unless_they_differ_in_kind() {
+    let slow = beside([60, 60], "23ms");
+    assert_eq!(longest(&slow).verdict, Verdict::Slow, "{:#?}", longest(&slow));
+    let fine = longest(&slow).alternatives.iter().find(|one| one.verdict.is_fine()).unwrap();
+    assert!(fine.because.contains("differ in kind"), "{fine:#?}");
+    // Two alike, and two with loads of their own: a rotating disk beside a flash drive.
+    for found in [beside([60, 60], "1300us"), beside([120, 60], "9ms")] {
+        assert!(longest(&found).verdict.is_fine(), "{:#?}", longest(&found));
+    }
+}
+
 #[test]
 fn a_profile_of_the_same_model_stands_for_a_drive_and_says_so() {
     let facts = |serial: &str| DeviceFacts {

@@ -38,7 +38,7 @@ fn figure(value: f64) -> Option<Figure> {
 }
 
 /// Writes with flushes of this length, 30 per second.
-fn flushing(flush_ns: f64) -> Observation {
+pub(crate) fn flushing(flush_ns: f64) -> Observation {
     let writes = load(0, 60, |spec| {
         spec.asked.rate_iops = Some(60);
         spec.asked.read_percent = 0;
