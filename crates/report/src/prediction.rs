@@ -181,10 +181,9 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     let (most, mean) = (prediction.latency_ns.high, prediction.latency_ns.value);
     let mut queued = number::time(prediction.queue_ns);
     // The latency of a request at QD 1 is uncertain too, and that part of the interval is no queue.
-    let alone_most = prediction.unloaded_latency_ns.high;
-    let bound =
-        (most > BOUNDED * mean).then(|| number::time((most - alone_most).max(prediction.queue_ns)));
-    queued.extend(bound.map(|most| format!(", at most {most}")));
+    let queue_most = most - prediction.unloaded_latency_ns.high;
+    let is_wide = most > BOUNDED * mean && queue_most > prediction.queue_ns;
+    queued.extend(is_wide.then(|| format!(", at most {}", number::time(queue_most))));
     let alone = number::time(alone_ns);
     story.fact("queue", format!("{queued} of the latency; a request at QD 1 takes {alone}"));
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));
