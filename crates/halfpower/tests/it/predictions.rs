@@ -195,7 +195,7 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
 /// A check measures up to QD 256, and no request below 4 KiB. The truth is a long run.
 #[test]
 fn loads_beyond_the_measured_ones_are_flagged_and_within_their_interval() {
-    for device in ["nvme-ssd", "mm1", "st15150w"] {
+    for device in ["nvme-ssd", "mm1", "st15150w", "cloud"] {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("h.db");
         profiled_into(&database, &format!("sim:{device}"));

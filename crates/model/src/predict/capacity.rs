@@ -189,9 +189,17 @@ impl Capacity {
         let known = row.knows(depth) || (beyond && row.prolonged_rel <= 0.0);
         row.rel
             .hypot(if beyond { row.prolonged_rel } else { 0.0 })
-            .hypot(row.beyond_reach(depth))
+            .hypot(self.beyond(class, depth))
             .hypot(gap(row.bytes != class.bytes && !smaller, &|it| it.size_se(class.bytes)))
             .hypot(gap(!known, &|it| it.depth_se(row.bytes, depth)))
+    }
+
+    /// Half-width, as a logarithm, of the interval of the rate of a class at a depth beyond its curve; 0 within
+    /// the curve, and at a limit, which holds at any depth.
+    pub(super) fn beyond(&self, class: &MixClass, depth: f64) -> f64 {
+        let row = self.table.nearest(class).map(|(_, row)| row);
+        let free = row.filter(|_| !self.is_held(class, self.table.deepest().max(1)));
+        free.map_or(0.0, |row| row.beyond_reach(depth))
     }
 
     /// Half-width, as a logarithm, of the interval of a percentile over the mean, by its index in

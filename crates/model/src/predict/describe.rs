@@ -5,6 +5,8 @@ use record::{
     Locality, MEASURED_AROUND, Mix, ModelName, Offered, OpKind, format_bytes, format_rate,
 };
 
+/// Measured depth below which the extension of a curve decides the queue of a load at a rate.
+const SHALLOW: u32 = 8;
 /// Minimum slowdown by a program's own time that is reported.
 const TOLD_FROM: f64 = 1.02;
 
@@ -84,18 +86,18 @@ pub(super) fn extrapolated(
             kind.locality.name(),
             format_bytes(row.bytes)
         );
-        match offered {
-            Offered::Depth(depth) if depth > row.reach() => say(format!(
-                "{measured}: beyond that the rate is assumed to stay the same, and the interval \
-                 grows with each doubling of the queue depth"
-            )),
-            Offered::Depth(depth) if depth <= f64::from(deepest) => {}
-            _ if row.reach() > f64::from(deepest)
-                || (deepest as usize) < predictor.capacity.table.deepest().min(8) =>
-            {
-                say(format!("{measured}; beyond that the shape of the other curves is used"));
-            }
-            _ => {}
+        let at = if let Offered::Depth(depth) = offered { depth } else { row.reach() };
+        if at > row.reach() {
+            let how = match predictor.capacity.beyond(class, at) > 0.0 {
+                true => {
+                    "the rate is assumed to stay the same, and the interval grows with each doubling \
+                     of the queue depth"
+                }
+                false => "the cap sets the rate",
+            };
+            say(format!("{measured}; beyond that {how}"));
+        } else if at > f64::from(deepest) && (!offered.is_open() || deepest < SHALLOW) {
+            say(format!("{measured}; beyond that the shape of the other curves is used"));
         }
     }
     let reads = mix.reads();
