@@ -160,10 +160,15 @@ fn precision(profile: &Profile) -> Option<Finding> {
     let few = wide.len();
     let widest_text = if few * 2 > cells {
         // One number cannot represent most of a page.
-        format!("the median is {}, the widest {most} ({name})", format_interval(median))
+        format!(
+            "the median within this run is {}, the widest {most} ({name})",
+            format_interval(median)
+        )
     } else {
-        format!("widest: {name}, {most}")
+        format!("widest within this run: {name}, {most}")
     };
+    // The ± of the tables has further parts, and is therefore wider than this one.
+    let most_errors = "The ± in the tables also covers other runs and other files.";
     // Simulated devices and memory have no neighbours.
     let shared = !profile.simulated && profile.target.device.is_some();
     let remedy = if shared {
@@ -171,8 +176,9 @@ fn precision(profile: &Profile) -> Option<Finding> {
     } else {
         "Increase --budget."
     };
-    let claim =
-        format!("{few} of {cells} cells did not reach the requested precision; {widest_text}.");
+    let claim = format!(
+        "{few} of {cells} cells did not reach the requested precision; {widest_text}. {most_errors}"
+    );
     Some(
         Finding::warning(FindingCode::PrecisionNotReached, claim, remedy)
             .with("cells below the requested precision", few as f64, "")
@@ -285,9 +291,9 @@ fn cap_met(profile: &Profile) -> Option<Finding> {
     let like =
         published.map_or(String::new(), |what| format!(" The same limit is published for {what}."));
     let claim = format!(
-        "Something above the medium caps this device at {}: no request size or queue depth exceeds \
-         this cap.{like}",
-        levels.join(" and ")
+        "Something above the medium caps this device at {}: {}.{like}",
+        levels.join(" and "),
+        highest(profile, &met)
     );
     let remedy = "Raise the limit where it is set (volume type, machine size, control group).";
     let mut finding =
@@ -300,6 +306,28 @@ fn cap_met(profile: &Profile) -> Option<Finding> {
         finding = finding.with(what, cap.per_s.value, unit);
     }
     Some(finding.with("cells held at the first", f64::from(first.cells), ""))
+}
+
+/// By how much the measured rates exceed the caps: the noise of short visits, or a burst that a cap admits.
+fn highest(profile: &Profile, caps: &[&Cap]) -> String {
+    let over = caps.iter().flat_map(|cap| {
+        let of_op = move |cell: &&Cell| {
+            let workload = &cell.workload;
+            workload.cache == CacheMode::Device
+                && workload.only_op().is_some_and(|op| cap.op.is_none_or(|own| own == op))
+        };
+        profile.cells.iter().filter(of_op).map(move |cell| {
+            let rate = if cap.bytes { cell.bytes_per_s } else { cell.iops };
+            rate.value / cap.per_s.value - 1.0
+        })
+    });
+    match over.fold(0.0, f64::max) {
+        most if most > 0.001 => format!(
+            "no request size or queue depth exceeds this cap by more than {}, the error of a visit",
+            percent(most)
+        ),
+        _ => "no request size or queue depth exceeds this cap".to_owned(),
+    }
 }
 
 /// A rate that fell while its load continued.

@@ -11,7 +11,7 @@ use crate::{
     levels_of, limits, lone_reads, mix_of, service_time_fits, size_curves,
 };
 use record::{
-    Arrival, Cell, Commits, Environment, Estimate, Limits, Locality, Measured, Nanos,
+    Arrival, Cap, Cell, Commits, Environment, Estimate, Limits, Locality, Measured, Nanos,
     PROFILE_SCHEMA, Profile, Target, Trial, Workload,
 };
 
@@ -101,8 +101,8 @@ fn as_of_another_run(profile: &mut Profile) {
     for cell in &mut cells {
         cell.rerun_iops = rerun(profile, &cell.workload, &cell.iops);
     }
-    profile.limits = limits(&cells, |cell, estimate| rerun(profile, &cell.workload, estimate));
     profile.cells = cells;
+    profile.limits = limits(profile);
     let mut expectations = std::mem::take(&mut profile.expectations);
     for it in &mut expectations {
         it.latency_ns = profile.rerun(&it.latency_ns, (it.op, Locality::Random, false));
@@ -110,8 +110,14 @@ fn as_of_another_run(profile: &mut Profile) {
     profile.expectations = expectations;
 }
 
+/// Adds the caps, and computes the maximum rates again, which depend on them.
+pub fn add_caps(profile: &mut Profile, caps: Vec<Cap>) {
+    profile.caps = caps;
+    profile.limits = limits(profile);
+}
+
 /// The estimate of a workload's rate with the error expected for another run.
-fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimate {
+pub(crate) fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimate {
     let mix = mix_of(workload);
     match mix.as_ref().and_then(|mix| mix.classes.first()) {
         Some(class) => profile.rerun(estimate, (class.op, class.locality, workload.depth == 1)),

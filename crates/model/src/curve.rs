@@ -30,15 +30,11 @@ pub(crate) struct Rate {
     pub(crate) se: f64,
 }
 
-/// The points with moderated standard errors.
+/// The rates of a curve's points.
 pub(crate) fn rates(points: &[DepthPoint]) -> Vec<Rate> {
-    let measured: Vec<Estimate> = points.iter().map(|point| point.iops).collect();
-    let rate = |(point, rate): (&DepthPoint, Estimate)| Rate {
-        depth: point.depth,
-        rate: rate.value,
-        se: rate.se,
-    };
-    points.iter().zip(moderated(&measured)).map(rate).collect()
+    let rate =
+        |point: &DepthPoint| Rate { depth: point.depth, rate: point.iops.value, se: point.iops.se };
+    points.iter().map(rate).collect()
 }
 
 /// The rates of a curve with moderated standard errors, scaled so that a normal quantile gives their
@@ -61,7 +57,7 @@ pub fn moderated(rates: &[Estimate]) -> Vec<Estimate> {
         } else {
             rate.se
         };
-        Estimate::from_se(rate.value, se, 0)
+        Estimate::from_se(rate.value, se, rate.n).positive()
     };
     rates.iter().zip(&known).map(rate).collect()
 }

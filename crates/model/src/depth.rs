@@ -51,12 +51,10 @@ impl SufficientIndex {
     }
 }
 
-/// The rate at each depth, as [`deep_enough`] takes them, with moderated errors ([`moderated`]).
+/// The rate at each depth, as [`deep_enough`] takes them.
 #[must_use]
 pub fn rates(points: &[DepthPoint]) -> Vec<(f64, Estimate)> {
-    let measured: Vec<Estimate> = points.iter().map(|point| point.iops).collect();
-    let depths = points.iter().map(|point| f64::from(point.depth));
-    depths.zip(moderated(&measured)).collect()
+    points.iter().map(|point| (f64::from(point.depth), point.iops)).collect()
 }
 
 /// The curves in the cells: at most one per operation, reads first. `knee_gain` is a share, normally
@@ -96,7 +94,8 @@ fn depth_curve(cells: &[Cell], op: OpKind, knee_gain: f64) -> Option<DepthCurve>
     })
 }
 
-/// The points of one request size by rising depth. If two cells have the same depth (the same product of
+/// The points of one request size by rising depth, whose rates have moderated errors ([`moderated`]). If two
+/// cells have the same depth (the same product of
 /// jobs and requests per job), the first in the design is used.
 pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
     let mut points: Vec<DepthPoint> = cells
@@ -113,6 +112,10 @@ pub(crate) fn depth_points(cells: &[&Cell], bs_bytes: u64) -> Vec<DepthPoint> {
     // Stable, so that `dedup` keeps the first of equals.
     points.sort_by_cached_key(|point| point.depth);
     points.dedup_by_key(|point| point.depth);
+    let measured: Vec<Estimate> = points.iter().map(|point| point.iops).collect();
+    for (point, rate) in points.iter_mut().zip(moderated(&measured)) {
+        point.iops = rate;
+    }
     points
 }
 

@@ -30,7 +30,7 @@ mod wander;
 pub mod whatif;
 
 pub use cells::{aggregate, counts};
-pub use characterise::{Characterise, characterise};
+pub use characterise::{Characterise, add_caps, characterise};
 pub use commits::{commit_points, log_kind};
 pub use compare::{
     CompareOptions, SCHEDULER, Side, SideError, TraceObservation, changed_since, compare,
@@ -49,6 +49,7 @@ pub use predict::{
     DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, PredictError, PredictQuestion, Predictor,
     mix_of, open_loads,
 };
-pub use size::{limits, size_curves};
+pub(crate) use size::limits;
+pub use size::size_curves;
 pub use validation::{validation_summary, visits_repeat_rel};
 pub use wander::{level_se_between, level_se_rel, levels_of};

@@ -3,9 +3,14 @@
 //! A curve is one operation, pattern and depth over at least four sizes, with direct I/O. The half-power
 //! point (Riedel, van Ingen, Gray 1997) is the smallest request that reaches half of the largest throughput
 //! measured in this direction and pattern at any size and depth, because an advertised peak is rarely
-//! known. Maxima are the largest point estimates, which are about one standard error too high.
+//! known. The largest throughput is the largest point estimate, which is about one standard error too high.
+//! The largest IOPS are those of [`Predictor::max_rate`], so that a check and a prediction agree.
 
-use record::{CacheMode, Cell, Estimate, Limits, OpKind, Pattern, SizeCurve, SizePoint};
+use crate::Predictor;
+use crate::characterise::rerun;
+use record::{
+    CacheMode, Cell, Limits, Locality, Mix, OpKind, Pattern, Profile, SizeCurve, SizePoint,
+};
 use std::collections::BTreeSet;
 
 const MIN_SIZES: usize = 4;
@@ -46,7 +51,7 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
     // A stable sort: if two cells have one size, the first in the design is used.
     points.sort_by_cached_key(|point| point.bytes);
     points.dedup_by_key(|point| point.bytes);
-    let most = largest(cells.iter().copied(), |cell| cell.bytes_per_s, |_, most| *most)?;
+    let most = fastest(cells.iter().copied())?.bytes_per_s;
     let half_of_max_bytes_per_s = most.value / 2.0;
     let half_power_bytes = points
         .iter()
@@ -62,14 +67,19 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
     })
 }
 
-/// The largest rates among the direct I/O cells that cover the whole area (the hit pattern measures a
-/// cache, not the device). `told` converts each cell's estimate into the reported one.
+/// The largest rates of direct I/O to the whole area (the hit pattern measures a cache, not the device), as
+/// another run would find them.
 #[must_use]
-pub fn limits(cells: &[Cell], told: impl Fn(&Cell, &Estimate) -> Estimate) -> Limits {
-    let rate = |op| largest(largest_random(cells, op), |cell| cell.iops, &told);
+pub fn limits(profile: &Profile) -> Limits {
+    let predictor = Predictor::of_single_loads(profile);
+    let rate = |op| {
+        let mix = Mix::one(op, Locality::Random, smallest_random(&profile.cells, op)?);
+        predictor.max_rate(&mix).ok()
+    };
     let throughput = |op| {
-        let whole_area = cells.iter().filter(|cell| cell.workload.pattern != Pattern::Hit);
-        largest(whole_area.filter(|cell| direct(cell, op)), |cell| cell.bytes_per_s, &told)
+        let whole_area = profile.cells.iter().filter(|cell| cell.workload.pattern != Pattern::Hit);
+        let cell = fastest(whole_area.filter(|cell| direct(cell, op)))?;
+        Some(rerun(profile, &cell.workload, &cell.bytes_per_s))
     };
     Limits {
         read_iops: rate(OpKind::Read),
@@ -79,15 +89,10 @@ pub fn limits(cells: &[Cell], told: impl Fn(&Cell, &Estimate) -> Estimate) -> Li
     }
 }
 
-/// The random cells of the smallest size.
-fn largest_random(cells: &[Cell], op: OpKind) -> impl Iterator<Item = &Cell> {
-    let random = move || {
-        cells
-            .iter()
-            .filter(move |cell| direct(cell, op) && cell.workload.pattern == Pattern::Random)
-    };
-    let smallest = random().filter_map(only_size).min();
-    random().filter(move |cell| smallest.is_some() && only_size(cell) == smallest)
+/// The smallest size of the random cells.
+fn smallest_random(cells: &[Cell], op: OpKind) -> Option<u64> {
+    let is_random = |cell: &&Cell| direct(cell, op) && cell.workload.pattern == Pattern::Random;
+    cells.iter().filter(is_random).filter_map(only_size).min()
 }
 
 /// Whether a cell measured the device with requests of only this operation: direct I/O, with the device's
@@ -96,14 +101,9 @@ pub(crate) fn direct(cell: &Cell, op: OpKind) -> bool {
     cell.workload.cache == CacheMode::Device && cell.workload.only_op() == Some(op)
 }
 
-fn largest<'a>(
-    cells: impl Iterator<Item = &'a Cell>,
-    estimate: impl Fn(&Cell) -> Estimate,
-    told: impl Fn(&Cell, &Estimate) -> Estimate,
-) -> Option<Estimate> {
-    let found = cells.map(|cell| (cell, estimate(cell)));
-    let (cell, most) = found.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
-    Some(told(cell, &most))
+/// The cell with the largest throughput.
+fn fastest<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<&'a Cell> {
+    cells.max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))
 }
 
 /// The request size of a workload; `None` if it has several.

@@ -141,7 +141,7 @@ pub use requests::{
     CachePoint, REQUESTS_SCHEMA, RequestsSide, RequestsSummary, Spacing, enough_cache,
     read_hit_share,
 };
-pub use saved::{DATABASE_MARK, DocumentKind, KeptDocument, SavedDocument, short_id};
+pub use saved::{DATABASE_MARK, DocumentKind, KeptDocument, SHORT_ID, SavedDocument, short_id};
 pub use schema::{document_schema, word};
 pub use settings::{SETTINGS_SCHEMA, Setting, Settings};
 pub use shared::{SHARED_SCHEMA, SharedDiagnosis, SharedHost};

@@ -14,7 +14,7 @@ pub const DATABASE_MARK: [u8; 4] = *b"hpow";
 
 /// Characters of a short id: 48 bits, so that two of a hundred thousand documents are very unlikely to share
 /// one.
-const SHORT_ID: usize = 12;
+pub const SHORT_ID: usize = 12;
 
 /// The last characters of an id, which identify a document where space is short. The first ones are the time,
 /// which documents from the same minute share.

@@ -132,7 +132,7 @@ fn result(comparison: &Comparison) -> Badge {
     let (words, tone) = if comparison.is_nothing() {
         ("Nothing to compare: no load is in both".to_owned(), Tone::Bad)
     } else if better + worse + same == 0 {
-        ("Inconclusive: no detectable difference".to_owned(), Tone::Warn)
+        (undecided(comparison), Tone::Warn)
     } else if better + worse == 0 {
         let rest = if open > 0 { format!("; {open} inconclusive") } else { String::new() };
         (format!("No difference: {} the same{rest}", rows(same)), Tone::Good)
@@ -151,6 +151,21 @@ fn result(comparison: &Comparison) -> Badge {
         tests => format!("{} tested; if A and B were equal, {chance}.", rows(tests as usize)),
     };
     Badge::new(words, tone, because)
+}
+
+/// The answer if no row is decided. With fewer than [`RUNS_MIN`] runs of each side, the spread between runs is
+/// unknown, and a difference of any size is neither shown nor excluded.
+fn undecided(comparison: &Comparison) -> String {
+    let are_runs = [&comparison.a, &comparison.b].iter().all(|it| it.unit == ComparedUnit::Trial);
+    let open = comparison.rows().filter(|row| row.verdict == ComparedVerdict::CannotTell);
+    match open.map(|row| row.n_a.min(row.n_b)).max().filter(|_| are_runs) {
+        Some(1) => "Undecided: one run each cannot tell a difference from the spread between runs"
+            .to_owned(),
+        Some(most) if most < RUNS_MIN => {
+            format!("Undecided: {most} runs each are too few to know the spread between runs")
+        }
+        _ => "Inconclusive: no detectable difference".to_owned(),
+    }
 }
 
 /// `93 % slower: `, if the rates of all cells together, or of the only cell, show it.
@@ -201,8 +216,8 @@ fn decided_by(comparison: &Comparison) -> Option<String> {
             "Run more blocks of both experiments: halfpower sweep --blocks N."
         }
         ComparedKind::Trial | ComparedKind::Trace => {
-            "Alternate at least three runs of each, or make longer runs: halfpower run \
-             --until-precision 2%."
+            "Alternate at least three runs of each, then compare all of them: halfpower compare \
+             A1,A2,A3 B1,B2,B3"
         }
     };
     Some(text.to_owned())

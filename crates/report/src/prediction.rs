@@ -180,8 +180,10 @@ fn answer(story: &mut Story, prediction: &Prediction) {
     let alone_ns = prediction.unloaded_latency_ns.value;
     let (most, mean) = (prediction.latency_ns.high, prediction.latency_ns.value);
     let mut queued = number::time(prediction.queue_ns);
-    let bound = (most > BOUNDED * mean).then(|| number::time(most - alone_ns));
-    queued.extend(bound.map(|most| format!(", at most {most}")));
+    // The latency of a request at QD 1 is uncertain too, and that part of the interval is no queue.
+    let queue_most = most - prediction.unloaded_latency_ns.high;
+    let is_wide = most > BOUNDED * mean && queue_most > prediction.queue_ns;
+    queued.extend(is_wide.then(|| format!(", at most {}", number::time(queue_most))));
     let alone = number::time(alone_ns);
     story.fact("queue", format!("{queued} of the latency; a request at QD 1 takes {alone}"));
     story.fact("queue depth", format!("{} on average", number::digits(prediction.concurrency)));
@@ -197,7 +199,11 @@ fn answer(story: &mut Story, prediction: &Prediction) {
 /// The run that measures the predicted load, and the remaining error.
 fn how_to_check(target: &str, area_bytes: Option<u64>, prediction: &Prediction) -> String {
     let latency = &prediction.latency_ns;
-    let all = (latency.high / latency.low).ln() / 2.0;
+    // The upper end of a closed loop also covers slower programs and writes of parts of blocks.
+    let all = match prediction.offered {
+        Offered::Depth(_) => (latency.value / latency.low).ln(),
+        _ => (latency.high / latency.low).ln() / 2.0,
+    };
     let others = (all * all - prediction.in_run_rel * prediction.in_run_rel).max(0.0).sqrt();
     // In words: beside the prediction, whose interval includes it, a second ± would ask for an explanation.
     let left = match number::percent(others) {

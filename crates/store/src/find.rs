@@ -6,14 +6,15 @@
 use crate::document::place;
 use crate::{Document, Store, StoreError};
 use record::{
-    DocumentKind, Experiment, KeptDocument, Observation, ObservedDevice, Profile, SavedDocument,
-    Trial,
+    DocumentKind, Experiment, KeptDocument, Observation, ObservedDevice, Profile, SHORT_ID,
+    SavedDocument, Trial,
 };
 
 /// Number of recordings that are searched for a device.
 const LOOKED_THROUGH: u32 = 200;
-/// Minimum number of letters that are also compared with the end of an id. The beginning is tried first.
-const END_LEAST: usize = 6;
+/// Minimum number of letters that are also compared with the end of an id, and with the beginning of the short
+/// id that lists print. The beginning of the id is tried first.
+const END_LEAST: usize = 4;
 /// Number of ids listed when a prefix is ambiguous.
 const CANDIDATES: usize = 5;
 
@@ -28,7 +29,8 @@ pub(crate) const COMPLETE: &str = " AND NOT EXISTS (SELECT 1 FROM json_each(docu
 pub const LAST: &str = "last";
 
 impl Store {
-    /// Finds a document by full id, else by an unambiguous beginning or end of an id, or the newest. A partial
+    /// Finds a document by full id, else by an unambiguous beginning or end of an id or beginning of a short id, or
+    /// the newest. A partial
     /// profile is found only by its id.
     ///
     /// # Errors
@@ -175,7 +177,9 @@ impl Store {
         if found.iter().any(|(_, id)| *id == part) {
             found.retain(|(_, id)| *id == part);
         } else if found.is_empty() && part.len() >= END_LEAST {
-            found = ids("substr(id, -length(?1)) = ?1")?;
+            found = ids(&format!(
+                "?1 IN (substr(id, -length(?1)), substr(id, -{SHORT_ID}, length(?1)))"
+            ))?;
         }
         // A profile begins in the same moment as its trials, and the user more likely means the profile.
         let others = || found.iter().filter(|(kind, _)| *kind != Trial::KIND);

@@ -24,10 +24,11 @@ const READ_AHEAD_MIN: u64 = 128 << 10;
 pub(super) fn settings(facts: &ProfileFacts<'_>) -> Vec<Setting> {
     let name = facts.device().map(|device| device.disk.as_str());
     let disk = name.filter(|name| !name.is_empty()).unwrap_or("DISK");
+    // The scheduler comes first: changing it resets nr_requests.
     [
         ("read_ahead_kb", read_ahead(facts)),
-        ("nr_requests", requests(facts)),
         ("scheduler", scheduler(facts)),
+        ("nr_requests", requests(facts)),
     ]
     .map(|(name, derived)| {
         setting(name, derived, |value| format!("echo {value} > /sys/block/{disk}/queue/{name}"))

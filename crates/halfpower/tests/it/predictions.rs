@@ -192,6 +192,35 @@ fn more_than_the_device_can_do_is_refused_with_what_it_can() {
     assert!(page.lines().all(|line| line.chars().count() <= 80), "{page}");
 }
 
+/// A check measures up to QD 256, and no request below 4 KiB. The truth is a long run.
+#[test]
+fn loads_beyond_the_measured_ones_are_flagged_and_within_their_interval() {
+    for device in ["nvme-ssd", "mm1", "st15150w", "cloud"] {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("h.db");
+        profiled_into(&database, &format!("sim:{device}"));
+        for (words, rw) in [
+            ("--bs 4k --iodepth 512", "randread"),
+            ("--bs 4k --iodepth 1024", "randread"),
+            ("--bs 512 --iodepth 32", "randread"),
+            ("--bs 512 --iodepth 1", "randwrite"),
+            ("--bs 512 --iodepth 256", "randwrite"),
+        ] {
+            let reads = if rw == "randread" { "100%" } else { "0%" };
+            let found = predicted(&folder, &format!("{words} --rwmixread {reads}"));
+            let used = found.predictions.iter().find(|one| Some(one.model) == found.advised);
+            let used = used.unwrap();
+            let flagged = ["were measured up to QD", "smaller than the smallest measured"];
+            let is_flagged = |it: &String| flagged.iter().any(|words| it.contains(words));
+            assert!(used.extrapolated.iter().any(is_flagged), "{device} {words}: {used:?}");
+            let run = format!("run sim:{device} --rw {rw} {words} --size 2g --runtime 60s --json");
+            let runtime = if device == "nvme-ssd" { "1s" } else { "60s" };
+            let truth = on(&database, &run.replace("60s", runtime)).expect(0).trial().iops();
+            assert!(used.iops.includes(truth), "{device} {rw} {words}: {truth} {:?}", used.iops);
+        }
+    }
+}
+
 /// A plain check measures queue depths only. The truth is the printed run with random arrivals.
 #[test]
 fn open_loads_of_a_plain_check_lie_within_the_interval_and_near_the_point() {
@@ -271,10 +300,23 @@ fn a_load_within_the_error_of_the_maximum_has_no_latency_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let database = folder.path().join("h.db");
     profiled_into(&database, "sim:cloud");
-    let words = ["no steady latency", "within the error of the maximum", "at least"];
+    // The maximum has the interval that the page of the check prints.
+    let page = on(&database, "show last").expect(0).stdout;
+    let max = page.lines().find(|line| line.contains("max 4 KiB random IOPS")).unwrap();
+    let max = max.split("IOPS  ").nth(1).unwrap().split(" at QD").next().unwrap();
+    let maximum = format!("(maximum: {max})");
+    let words = ["no steady latency", &maximum, "at least"];
     on(&database, "predict last --rate-iops 2990").refuses(4, &words);
-    let slo = predicted(&folder, "--slo mean=1s").objectives.remove(0);
-    assert!(slo.at.unwrap().saturation < 0.99);
+    let found = on(&database, "predict last --rate-iops 1000").expect(0).stdout;
+    assert!(found.contains(max), "{max} is not in {found}");
+    // A rate that meets a target has a latency, and it meets the target.
+    for (target, most_ns) in [("mean=1ms", 1e6), ("mean=10ms", 1e7), ("mean=1s", 1e9)] {
+        let slo = predicted(&folder, &format!("--slo {target}")).objectives.remove(0);
+        let rate = slo.at.unwrap().iops.value;
+        let found = predicted(&folder, &format!("--rate-iops {rate}"));
+        let used = found.predictions.iter().find(|one| Some(one.model) == found.advised).unwrap();
+        assert!(used.latency_ns.value <= most_ns * 1.000_001, "{target}: {used:?}");
+    }
 }
 
 #[test]

@@ -66,6 +66,7 @@ fn the_knee_is_at_the_number_of_servers_and_the_limit_is_theirs() {
         let truth = f64::from(servers) * 1000.0;
         check_within(&kind, profile.limits.read_iops.as_ref().unwrap(), truth, COUNTING);
         check_within(&kind, profile.limits.write_iops.as_ref().unwrap(), truth, COUNTING);
+        assert!(profile.caps.is_empty(), "{kind}: {:?}", profile.caps);
     }
 }
 

@@ -83,7 +83,8 @@ impl Predictor {
             None => self.interval(model, mix, offered, saturation),
         };
         let rel = in_run_rel.hypot(rerun);
-        let slower = self.by_slower_program(mix, offered, means.rate_per_s * libm::exp(-rel));
+        let by_program = self.by_slower_program(mix, offered, means.rate_per_s * libm::exp(-rel));
+        let slower = by_program * self.rewriting(mix, offered);
         let around = |value: f64| match bounded {
             Some((low, high)) => Estimate::spanning(value, value * low, value * high, 0),
             None => {
@@ -139,7 +140,12 @@ impl Predictor {
             utilization: means.busy.clamp(0.0, 1.0),
             saturation,
             max_iops,
-            extrapolated: describe::extrapolated(self, (model, mix, offered), saturation, slower),
+            extrapolated: describe::extrapolated(
+                self,
+                (model, mix, offered),
+                saturation,
+                by_program,
+            ),
         })
     }
 
@@ -160,14 +166,22 @@ impl Predictor {
         if !offered.is_open() || !self.trials.is_empty() || model != ModelName::MixCapacity {
             return None;
         }
-        let max_rel = libm::log(max_iops.high / max_iops.value);
+        let max_rel =
+            libm::log(max_iops.high.max(max_iops.value.powi(2) / max_iops.low) / max_iops.value);
         let rels = (self.alone_rel(mix), max_rel.max(LEAST_REL));
         let (least, most) = self.bounds(mix, means.rate_per_s, means.alone, rels)?;
         if self.capacity.limit(mix).is_some() {
             means.latency = means.latency.max(most / MOST_BELOW);
         }
+        let most = most * self.rewriting(mix, offered);
         let (of, least_rel) = (means.latency, libm::exp(LEAST_OPEN_REL));
         Some(((least / of).min(1.0 / least_rel), (most / of).max(least_rel)))
+    }
+
+    /// Slowdown factor of a request if the device has to read the rest of the block that it writes.
+    fn rewriting(&self, mix: &Mix, offered: Offered) -> f64 {
+        let Offered::Depth(depth) = offered else { return self.capacity.rewriting(mix, 1) };
+        self.capacity.rewriting(mix, depth as usize)
     }
 
     /// Slowdown factor of a request if the program spends [`PROGRAM_NS`] more on each. At queue depth 1 all
@@ -219,11 +233,10 @@ impl Predictor {
 
     /// Half-width of the interval of this run, as a logarithm.
     fn interval(&self, model: ModelName, mix: &Mix, offered: Offered, saturation: f64) -> f64 {
-        let depth = match offered {
-            Offered::Depth(depth) => depth,
-            _ => self.capacity.table.deepest() as f64,
+        let closed = match offered {
+            Offered::Depth(depth) => self.capacity.rel(mix, depth),
+            _ => self.capacity.max_rel(mix),
         };
-        let closed = self.capacity.rel(mix, depth);
         let rel = match (offered, rms_near(&self.trials, model, saturation)) {
             (Offered::Depth(_), _) => closed,
             (_, Some(rms)) => NORMAL_95 * rms,

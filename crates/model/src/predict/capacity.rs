@@ -12,6 +12,7 @@
 use super::kriging::{Kriging, Place, Sample};
 use super::left_out::{Between, between};
 use super::regress::ridge;
+use super::row::Row;
 use super::table::{Table, mix_of};
 use super::{PredictError, checked};
 use crate::curve::{rising, straight};
@@ -133,9 +134,16 @@ impl Capacity {
         let rate = rates.last().copied().ok_or_else(PredictError::nothing)?;
         let rel = match self.limit(mix) {
             Some(cap) => cap.per_s.relative_half_width(),
-            None => self.rel(mix, self.table.deepest() as f64),
+            None => self.max_rel(mix),
         };
         Ok(Estimate::within_ratio(rate, rel))
+    }
+
+    /// The longest time of a request of a mix divided by the expected one; above 1 if writes are smaller than
+    /// all measured ones.
+    pub(super) fn rewriting(&self, mix: &Mix, depth: usize) -> f64 {
+        let of = |class: &MixClass| class.share * self.table.rewriting(class, depth);
+        mix.classes.iter().map(of).sum::<f64>().max(1.0)
     }
 
     /// The limit in front of the device that sets the largest rate of a mix, regardless of file and time.
@@ -149,7 +157,16 @@ impl Capacity {
     /// Half-width of the interval of a mix's rate at a depth, as a share: the errors of its classes, and
     /// the held-out errors of the nearest fit.
     pub(crate) fn rel(&self, mix: &Mix, depth: f64) -> f64 {
-        let of = |class: &MixClass| class.share * self.rel_of(class, depth);
+        self.rel_by(mix, depth, |_| depth)
+    }
+
+    /// The same for the largest rate: each class at the largest depth of its curve.
+    pub(super) fn max_rel(&self, mix: &Mix) -> f64 {
+        self.rel_by(mix, self.table.deepest() as f64, Row::reach)
+    }
+
+    fn rel_by(&self, mix: &Mix, depth: f64, at: impl Fn(&Row) -> f64) -> f64 {
+        let of = |class: &MixClass| class.share * self.rel_of(class, &at);
         let own: f64 = mix.classes.iter().map(of).sum();
         let off = |fit: &&Fitted| Ordered(libm::fabs(libm::log(fit.depth as f64 / depth)));
         let mixed = self.fits.iter().min_by_key(off).filter(|_| mix.classes.len() > 1);
@@ -157,20 +174,32 @@ impl Capacity {
     }
 
     /// The same for a single class: the error of the nearest row. If the size or the depth was not
-    /// measured, the leave-one-out error of such loads is added.
-    fn rel_of(&self, class: &MixClass, depth: f64) -> f64 {
+    /// measured, the leave-one-out error of such loads is added, or that of a rate beyond the curve.
+    fn rel_of(&self, class: &MixClass, at: impl Fn(&Row) -> f64) -> f64 {
         let Some((kind, row)) = self.table.nearest(class) else { return 1.0 };
+        let depth = at(row);
         let of_kind = |it: &&Between| (it.op, it.locality) == (kind.op, kind.locality);
         let off = self.between.iter().find(of_kind);
         let gap = |missing: bool, se: &dyn Fn(&Between) -> f64| {
             NORMAL_95 * off.filter(|_| missing).map_or(0.0, se)
         };
-        let known = row.knows(depth, self.table.deepest());
         let beyond = depth > f64::from(row.measured_depth);
+        // A size below the measured ones takes the time of the smallest.
+        let smaller = kind.rows.first().is_some_and(|smallest| class.bytes < smallest.bytes);
+        let known = row.knows(depth) || (beyond && row.prolonged_rel <= 0.0);
         row.rel
             .hypot(if beyond { row.prolonged_rel } else { 0.0 })
-            .hypot(gap(row.bytes != class.bytes, &|it| it.size_se(class.bytes)))
+            .hypot(self.beyond(class, depth))
+            .hypot(gap(row.bytes != class.bytes && !smaller, &|it| it.size_se(class.bytes)))
             .hypot(gap(!known, &|it| it.depth_se(row.bytes, depth)))
+    }
+
+    /// Half-width, as a logarithm, of the interval of the rate of a class at a depth beyond its curve; 0 within
+    /// the curve, and at a limit, which holds at any depth.
+    pub(super) fn beyond(&self, class: &MixClass, depth: f64) -> f64 {
+        let row = self.table.nearest(class).map(|(_, row)| row);
+        let free = row.filter(|_| !self.is_held(class, self.table.deepest().max(1)));
+        free.map_or(0.0, |row| row.beyond_reach(depth))
     }
 
     /// Half-width, as a logarithm, of the interval of a percentile over the mean, by its index in
@@ -180,7 +209,7 @@ impl Capacity {
     pub(super) fn tail_rel(&self, mix: &Mix, depth: f64, which: usize) -> f64 {
         let of = |class: &MixClass| {
             let (kind, row) = self.table.nearest(class)?;
-            let known = row.bytes == class.bytes && row.knows(depth, 0);
+            let known = row.bytes == class.bytes && row.knows(depth);
             let of_kind = |it: &&Between| (it.op, it.locality) == (kind.op, kind.locality);
             let off = self.between.iter().find(of_kind)?.tails[which]?;
             Some(if known && mix.classes.len() == 1 { 0.0 } else { class.share * off })

@@ -1,8 +1,12 @@
 //! Lists the assumptions of a prediction that were not measured, one clause each.
 
 use super::Predictor;
-use record::{Locality, MEASURED_AROUND, Mix, ModelName, Offered, format_bytes, format_rate};
+use record::{
+    Locality, MEASURED_AROUND, Mix, ModelName, Offered, OpKind, format_bytes, format_rate,
+};
 
+/// Measured depth below which the extension of a curve decides the queue of a load at a rate.
+const SHALLOW: u32 = 8;
 /// Minimum slowdown by a program's own time that is reported.
 const TOLD_FROM: f64 = 1.02;
 
@@ -38,7 +42,20 @@ pub(super) fn extrapolated(
         let sizes = kind.rows.iter().map(|row| row.bytes);
         let (least, most) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
         let asked = format_bytes(class.bytes);
-        if class.bytes < least || class.bytes > most {
+        if class.bytes < least {
+            let smallest = format_bytes(least);
+            let part = match class.op {
+                OpKind::Read => "",
+                OpKind::Write => {
+                    ", and at worst also that of a read, because the device may have to read the rest \
+                     of the block"
+                }
+            };
+            say(format!(
+                "{place} {op}s of {asked} are smaller than the smallest measured size, {smallest}: \
+                 they are assumed to take the time of that size{part}"
+            ));
+        } else if class.bytes > most {
             let range = format!("{} to {}", format_bytes(least), format_bytes(most));
             let how = match predictor.capacity.table.limit_beyond(class) {
                 Some(limit) => format!(
@@ -62,15 +79,25 @@ pub(super) fn extrapolated(
             ));
         }
         let nearest = kind.rows.iter().min_by_key(|row| row.bytes.abs_diff(class.bytes));
-        if let Some(row) = nearest
-            && (row.measured_depth as usize) < predictor.capacity.table.deepest().min(8)
-        {
-            say(format!(
-                "{} {op}s of {} were measured up to QD {}; beyond that the shape of the other curves is used",
-                kind.locality.name(),
-                format_bytes(row.bytes),
-                row.measured_depth
-            ));
+        let Some(row) = nearest else { continue };
+        let deepest = row.measured_depth;
+        let measured = format!(
+            "{} {op}s of {} were measured up to QD {deepest}",
+            kind.locality.name(),
+            format_bytes(row.bytes)
+        );
+        let at = if let Offered::Depth(depth) = offered { depth } else { row.reach() };
+        if at > row.reach() {
+            let how = match predictor.capacity.beyond(class, at) > 0.0 {
+                true => {
+                    "the rate is assumed to stay the same, and the interval grows with each doubling \
+                     of the queue depth"
+                }
+                false => "the cap sets the rate",
+            };
+            say(format!("{measured}; beyond that {how}"));
+        } else if at > f64::from(deepest) && (!offered.is_open() || deepest < SHALLOW) {
+            say(format!("{measured}; beyond that the shape of the other curves is used"));
         }
     }
     let reads = mix.reads();

@@ -11,7 +11,8 @@
 
 use super::Predictor;
 use super::capacity::{Capacity, place};
-use super::table::{DEEPEST, mix_of};
+use super::row::DEEPEST;
+use super::table::mix_of;
 use crate::curve::straight;
 use crate::size::only_size;
 use record::{Arrival, Cell, Estimate, Locality, Mix, Offered, OpKind, Prediction};

@@ -4,7 +4,7 @@ use super::{DataSheet, DriftFactors, PredictError, Predictor};
 use crate::{Flushes, Sessions, group_commit};
 use record::{
     Estimate, LogKind, Mix, ModelName, Objective, ObjectiveAnswer, Offered, PREDICTION_SCHEMA,
-    PredictedPoint, Prediction, PredictionDocument, Profile, SheetPrediction, SinceProfile,
+    PredictedPoint, PredictionDocument, Profile, SheetPrediction, SinceProfile,
 };
 
 /// The rate for a data sheet if the user names none, as a share of the largest.
@@ -134,14 +134,7 @@ impl PredictQuestion {
             around(offered, max).into_iter().filter_map(point).collect()
         });
         let answer = |&objective: &Objective| {
-            let at = predictor.highest_rate(level, &self.mix, objective);
-            let with_rate = |at: Prediction| -> Result<Prediction, PredictError> {
-                let near = predictor.predict_near(level, ends, at.model, &self.mix, at.offered)?;
-                // An offered rate has no interval, the highest one has.
-                let iops = if at.offered.is_open() { at.iops } else { near.iops };
-                Ok(Prediction { iops, ..near })
-            };
-            match at.and_then(with_rate) {
+            match predictor.highest_rate((level, ends), &self.mix, objective) {
                 Ok(at) => Ok(ObjectiveAnswer { objective, at: Some(at), not: None }),
                 // If only this objective was requested, the whole request fails.
                 Err(PredictError::NoPercentile) if self.offered.is_none() => {

@@ -1,8 +1,9 @@
 //! Estimates the table's error for requests that were not measured (leave-one-out). Each inner size and
 //! depth is left out in turn and predicted from the rest. A load between two measured ones gets half of
 //! their errors. Its gap is half as wide, and the error of a straight line across a bend grows with the gap
-//! or with its square. Only the neighbours count, so a distant knee widens nothing. A size outside the
-//! measured range gets the error of the outermost size, predicted from the others, for each doubling.
+//! or with its square. Only the neighbours count, so a distant knee widens nothing. A size above the
+//! measured ones gets the error of the largest, predicted from the others, for each doubling. A size below
+//! them takes the time and the error of the smallest.
 
 use super::table::{Table, class_of};
 use record::{Bytes, Cell, HistogramSnapshot, Locality, MixClass, NORMAL_95, OpKind, PERCENTILES};
@@ -13,7 +14,7 @@ use std::f64::consts::LN_2;
 /// Width of a gap between measured points, divided by the gap when one of them is left out.
 const NARROWER: f64 = 0.5;
 
-/// Minimum standard error of a size outside the measured range, as a logarithm for each doubling: another
+/// Minimum standard error of a size above the measured range, as a logarithm for each doubling: another
 /// limit may begin there.
 const LEAST_PER_DOUBLING: f64 = 0.03;
 /// Maximum of the same: the rate changes at most in proportion to the size.
@@ -26,8 +27,8 @@ pub(super) struct Between {
     pub(super) locality: Locality,
     /// For each inner size that was left out, the root mean square over its depths.
     sizes: Vec<(u64, f64)>,
-    /// The smallest and the largest size, with the standard error for each doubling beyond them.
-    ends: [(u64, f64); 2],
+    /// The largest size, with the standard error for each doubling beyond it.
+    largest: (u64, f64),
     /// For each size and depth that was left out.
     depths: Vec<(u64, u32, f64)>,
     /// Root mean square for percentiles over the mean, by their index in [`PERCENTILES`]: each depth
@@ -38,10 +39,9 @@ pub(super) struct Between {
 impl Between {
     /// Standard error, as a logarithm, of a rate at a size that was not measured.
     pub(super) fn size_se(&self, bytes: u64) -> f64 {
-        let [smallest, largest] = self.ends;
-        let end = if bytes < smallest.0 { smallest } else { largest };
-        if bytes < smallest.0 || bytes > largest.0 {
-            return end.1 * doublings(end.0, bytes);
+        let (largest, per_doubling) = self.largest;
+        if bytes > largest {
+            return per_doubling * doublings(largest, bytes);
         }
         let below = self.sizes.iter().filter(|it| it.0 < bytes).max_by_key(|it| it.0);
         let above = self.sizes.iter().filter(|it| it.0 > bytes).min_by_key(|it| it.0);
@@ -79,14 +79,12 @@ pub(super) fn between(cells: &[Cell]) -> Vec<Between> {
         };
         let inner = sizes.iter().skip(1).take(sizes.len().saturating_sub(2));
         let of_sizes = inner.filter_map(|&bytes| error(bytes));
-        let end = |bytes: u64, next: Option<&u64>| {
-            let off = next.and_then(|next| Some(error(bytes)?.1 / doublings(bytes, *next)));
-            // A single size is extrapolated to the middle between its time and its throughput.
-            let off = off.unwrap_or(MOST_PER_DOUBLING / 2.0);
-            (bytes, off.clamp(LEAST_PER_DOUBLING, MOST_PER_DOUBLING))
-        };
-        let ends =
-            [end(sizes[0], sizes.get(1)), end(sizes[sizes.len() - 1], sizes.iter().rev().nth(1))];
+        let largest = sizes[sizes.len() - 1];
+        let next = sizes.iter().rev().nth(1);
+        let of_largest = next.and_then(|next| Some(error(largest)?.1 / doublings(largest, *next)));
+        // A single size is extrapolated to the middle between its time and its throughput.
+        let each = of_largest.unwrap_or(MOST_PER_DOUBLING / 2.0);
+        let largest = (largest, each.clamp(LEAST_PER_DOUBLING, MOST_PER_DOUBLING));
         let depth = |it: &Known| it.1.workload.depth;
         let deepest = own().map(depth).max().unwrap_or(1);
         let between = own().filter(|it| depth(it) > 1 && depth(it) < deepest);
@@ -100,7 +98,7 @@ pub(super) fn between(cells: &[Cell]) -> Vec<Between> {
         let cells: Vec<&Cell> = cells.collect();
         let tails = PERCENTILES.map(|share| rms(tails_off(&cells, share).into_iter()));
         let (sizes, depths) = (of_sizes.collect(), of_depths.collect());
-        Between { op, locality, sizes, ends, depths, tails }
+        Between { op, locality, sizes, largest, depths, tails }
     };
     kinds.into_iter().map(of_kind).collect()
 }

@@ -24,6 +24,7 @@ mod left_out;
 mod never_open;
 mod open;
 mod regress;
+mod row;
 mod sheet;
 mod slo;
 mod stall_smoothing;
@@ -67,18 +68,18 @@ pub enum PredictError {
     },
     /// The rate is within the error of the device's maximum.
     #[error(
-        "no steady latency: {rate_per_s:.0} IOPS are within the error of the maximum \
-         ({max_per_s:.0} ±{:.0} %), where the queue may grow without bound; a request takes at \
-         least {}",
-        error_rel * 100.0, record::format_nanos(*least_ns)
+        "no steady latency: {rate_per_s:.0} IOPS exceed {sure_per_s:.0}, the highest rate whose \
+         latency is known (maximum: {}); beyond it the queue may grow without bound, and a request \
+         takes at least {}",
+        record::with_interval(max, record::format_iops), record::format_nanos(*least_ns)
     )]
     NearMaximum {
         /// The offered rate.
         rate_per_s: f64,
-        /// The maximum rate.
-        max_per_s: f64,
-        /// Its error as a share.
-        error_rel: f64,
+        /// The maximum rate. Boxed, because it is the largest part of an error.
+        max: Box<Estimate>,
+        /// The highest rate below it whose latency is known.
+        sure_per_s: f64,
         /// The minimum mean latency, in nanoseconds.
         least_ns: f64,
     },
@@ -132,6 +133,12 @@ impl Predictor {
     pub fn new(profile: &Profile) -> Self {
         let (reruns, after_rest) = (profile.reruns(), AfterRest::new(&profile.lone_reads));
         Self { reruns, after_rest, ..Self::built(&profile.all_cells(), &profile.caps) }
+    }
+
+    /// The predictor of a profile for loads of a single kind, which needs neither mixes nor open loads. It has
+    /// the same maximum rates.
+    pub(crate) fn of_single_loads(profile: &Profile) -> Self {
+        Self { reruns: profile.reruns(), ..Self::built(&profile.cells, &profile.caps) }
     }
 
     /// The predictor of these cells.
@@ -215,10 +222,14 @@ impl Predictor {
     /// If the profile lacks a class of the mix.
     pub fn max_rate(&self, mix: &Mix) -> Result<Estimate, PredictError> {
         let found = self.capacity.max_rate(mix)?;
-        Ok(match self.capacity.limit(mix) {
-            Some(_) => found,
-            None => found.with_ratio_error(self.rerun_rel(mix, false) / NORMAL_95),
-        })
+        if self.capacity.limit(mix).is_some() {
+            return Ok(found);
+        }
+        let found = found.with_ratio_error(self.rerun_rel(mix, false) / NORMAL_95);
+        let (low, high) = (found.low, found.high);
+        let apart = self.mix_max_error(mix);
+        let slower = apart * self.capacity.rewriting(mix, self.capacity.table.deepest());
+        Ok(Estimate::spanning(found.value, low / slower, high * apart, 0))
     }
 
     /// The error of each model on the profile's own open-loop trials, best first; empty without such

@@ -78,9 +78,7 @@ impl Predictor {
         rels: (f64, f64),
     ) -> Option<(f64, f64)> {
         let (quick, slow) = (libm::exp(rels.0), libm::exp(rels.1));
-        let unmeasured = if self.is_unmeasured(mix) { MIX_MAX_ERROR } else { 1.0 };
-        let slow = slow * unmeasured;
-        let met = if unmeasured > 1.0 { MIX_ERROR } else { 1.0 };
+        let met = if self.is_unmeasured(mix) { MIX_ERROR } else { 1.0 };
         let rates = self.capacity.rates(mix)?;
         let (first, last) = (rates.first()?, rates.last()?);
         let chain_ns = |rate_per_s: f64| {
@@ -108,9 +106,16 @@ impl Predictor {
             }
             None => least_ns,
         };
-        let stalls_ns = self.capacity.table.stalls_ns();
+        let stalls_ns = self.capacity.table.stalls_ns(mix);
         let waits = most_factor * chain_ns(rate_per_s * slow)? * slow;
         Some((least_ns / quick, met * (alone_ns * quick + waits + stalls_ns)))
+    }
+
+    /// Factor of the error of the maximum rate of a mix whose kinds of requests were measured only one at a
+    /// time.
+    pub(super) fn mix_max_error(&self, mix: &Mix) -> f64 {
+        let unsure = self.trials.is_empty() && self.is_unmeasured(mix);
+        if unsure { MIX_MAX_ERROR } else { 1.0 }
     }
 
     /// Accepts a prediction at a rate that the device sustains for certain, and every prediction at a queue
@@ -119,18 +124,16 @@ impl Predictor {
     /// # Errors
     /// [`PredictError::NearMaximum`] at another rate: its queue may grow without bound.
     pub fn steady(&self, found: Prediction) -> Result<Prediction, PredictError> {
-        let max = &found.max_iops;
-        let unsure = self.trials.is_empty() && self.is_unmeasured(&found.mix);
-        let of_mix = if unsure { MIX_MAX_ERROR } else { 1.0 };
-        let known = max.low / of_mix;
-        let sure = if self.trials.is_empty() { known.min(NEAREST * max.value) } else { known };
-        if !found.offered.is_open() || found.iops.value < sure {
+        let max = found.max_iops;
+        let nearest = if self.trials.is_empty() { NEAREST } else { 1.0 };
+        let sure_per_s = max.low.min(nearest * max.value);
+        if !found.offered.is_open() || found.iops.value < sure_per_s {
             return Ok(found);
         }
         Err(PredictError::NearMaximum {
             rate_per_s: found.iops.value,
-            max_per_s: max.value,
-            error_rel: 1.0 - sure / max.value,
+            max: Box::new(max),
+            sure_per_s,
             least_ns: found.latency_ns.low,
         })
     }

@@ -16,7 +16,8 @@ const HEAVIEST: f64 = 0.95;
 
 impl Predictor {
     /// The prediction at the highest Poisson rate of a mix whose expected latency meets a target, for the
-    /// device at a level. The rate is at most 95 % of the maximum and may be below the true limit. Its
+    /// device at a level, as [`Predictor::predict_near`] takes it with its ends. The rate is at most 95 % of
+    /// the maximum, and always one that [`Predictor::steady`] accepts. It may be below the true limit. Its
     /// interval begins at the highest steady rate at which the whole interval of the latency meets the
     /// target (0 if there is none), and ends at the highest rate at which any of it does.
     ///
@@ -24,17 +25,17 @@ impl Predictor {
     /// As [`Predictor::predict`]; also if no rate meets it.
     pub fn highest_rate(
         &self,
-        level: DriftFactors,
+        (level, ends): (DriftFactors, &[DriftFactors]),
         mix: &Mix,
         objective: Objective,
     ) -> Result<Prediction, PredictError> {
         if let (Objective::P99Ns(most), true) = (objective, self.errors().is_empty()) {
-            return self.deepest_loop(level, mix, most);
+            return self.deepest_loop((level, ends), mix, most);
         }
         let max = self.max_rate_at(level, mix)?;
         let model = self.advised();
         let at = |share: f64| {
-            self.predict_at(level, model, mix, Offered::PoissonPerS(share * max.value))
+            self.predict_near(level, ends, model, mix, Offered::PoissonPerS(share * max.value))
         };
         let keeps = |found: &Prediction, end: fn(&Estimate) -> f64| match objective {
             Objective::MeanNs(most) => Ok(end(&found.latency_ns) <= most),
@@ -43,9 +44,10 @@ impl Predictor {
                 None => Err(PredictError::NoPercentile),
             },
         };
-        let share = highest_share(|share| keeps(&at(share)?, |it| it.value))?;
+        let steady = |share: f64| self.steady(at(share)?);
+        let share = highest_share(|share| keeps(&steady(share)?, |it| it.value))?;
         let share = share.ok_or(PredictError::OutOfReach)?;
-        let safe = highest_share(|share| keeps(&self.steady(at(share)?)?, |it| it.high));
+        let safe = highest_share(|share| keeps(&steady(share)?, |it| it.high));
         let safe = safe.ok().flatten().map_or(0.0, |safe| safe.min(share));
         let most = highest_share(|share| keeps(&at(share)?, |it| it.low))?.unwrap_or(share);
         // A target that all rates meet is limited only by the maximum, with the error of that.
@@ -59,7 +61,7 @@ impl Predictor {
     /// largest queue depth at which the percentile meets the target.
     fn deepest_loop(
         &self,
-        level: DriftFactors,
+        (level, ends): (DriftFactors, &[DriftFactors]),
         mix: &Mix,
         most: f64,
     ) -> Result<Prediction, PredictError> {
@@ -67,7 +69,7 @@ impl Predictor {
         let mut unknown = false;
         for depth in 1..=self.capacity.table.deepest() {
             let offered = Offered::Depth(depth as f64);
-            let at = self.predict_at(level, self.model_for(offered), mix, offered)?;
+            let at = self.predict_near(level, ends, self.model_for(offered), mix, offered)?;
             match &at.p99_ns {
                 Some(p99) if p99.value <= most => best = Ok(at),
                 // A shallower loop with too few requests may meet it.

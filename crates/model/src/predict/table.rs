@@ -3,94 +3,22 @@
 //! extended with the shape of the nearest deeper row, and the prediction reports this
 //! ([`super::describe`]).
 
-use crate::curve::{between, isotonic, rates, rising, up_to_the_best};
-use crate::depth::{ENOUGH_SHARE, depth_points};
-use crate::queueing::service_rates;
+use super::row::{Row, row, stalls};
+use crate::curve::{between, rising};
+use crate::depth::ENOUGH_SHARE;
 use crate::size::only_size;
 use record::{
-    Arrival, CacheMode, Cell, HistogramSnapshot, Locality, Mix, MixClass, NORMAL_95, OpKind,
-    Workload, bucket_mid,
+    Arrival, CacheMode, Cell, HistogramSnapshot, Locality, Mix, MixClass, OpKind, Workload,
 };
 use stats::Ordered;
 use std::collections::BTreeSet;
 
-/// The largest depth of a row.
-pub(crate) const DEEPEST: usize = 256;
 /// Factor of queue depth within which latencies have a similar distribution.
 const NEAR_DEPTH: f64 = 3.0;
 /// How much of an extended row's error is removed if its own rates follow the shape of the other row.
 const SHAPE_TRUST: f64 = 0.5;
-/// In loops up to `SHALLOW` deep, a request that takes `STALLED` times the median may have met a stall: no
-/// queue there delays a request that long.
-const STALLED: f64 = 3.0;
+/// Depth of loops up to which a slow request may have met a stall ([`stalls`]).
 const SHALLOW: u32 = 4;
-/// Distance of a depth curve below that of servers with one queue, if requests choose one of many
-/// exponential servers at random and collide.
-const AT_RANDOM: f64 = 0.4;
-
-/// One request size.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) bytes: u64,
-    /// Requests per second at depths 1, 2, ….
-    pub(crate) rates: Vec<f64>,
-    /// Depths and smoothed measured rates.
-    pairs: Vec<(u32, f64)>,
-    /// The largest measured depth; beyond it the row is extended.
-    pub(crate) measured_depth: u32,
-    /// Half-width of the interval of its largest rate, as a share.
-    pub(super) rel: f64,
-    /// The same for the increase of its rates beyond the measured depth: they may not increase.
-    pub(super) prolonged_rel: f64,
-    /// Squared coefficient of variation of the latency at depth 1, if measured.
-    pub(crate) scv: Option<f64>,
-    /// CPU time of this program per request, in nanoseconds; `None` if not measured, as on simulated
-    /// devices.
-    pub(super) cpu_ns: Option<f64>,
-    /// Measured latencies by depth.
-    latencies: Vec<(u32, HistogramSnapshot)>,
-}
-
-impl Row {
-    /// Nanoseconds per request at a depth.
-    pub(super) fn time_ns(&self, depth: usize) -> f64 {
-        1e9 / self.rates[depth.clamp(1, self.rates.len()) - 1]
-    }
-
-    /// The rate at depth `to` divided by that at depth `from`.
-    fn gain(&self, to: usize, from: usize) -> f64 {
-        let at = |depth: usize| self.rates[depth.min(self.rates.len()) - 1];
-        at(to) / at(from)
-    }
-
-    /// How much requests collide: from 0 (servers with one queue: the rate rises in proportion up to a
-    /// sharp bend) to 1 (each request waits for one particular server: a gradual rise). Only measured
-    /// depths count, because the values in between have the shape of another row.
-    fn collisions(&self) -> f64 {
-        let (first, last) = (self.rates[0], self.rates[self.rates.len() - 1]);
-        let below = self.pairs.iter().map(|(depth, rate)| {
-            let one_queue = (f64::from(*depth) * first).min(last);
-            1.0 - rate / one_queue
-        });
-        (below.fold(0.0, f64::max) / AT_RANDOM).clamp(0.0, 1.0)
-    }
-
-    /// The share of another row's gain, in logarithms, that this row had between its two deepest loops. It
-    /// keeps this share beyond them. Large requests reach the limit of a link at depths where small ones
-    /// still gain.
-    fn part_of(&self, shape: &Self) -> f64 {
-        let [.., (from, low), (to, high)] = self.pairs[..] else { return 1.0 };
-        let gain = libm::log(shape.gain(to as usize, from as usize));
-        if gain > 0.0 { (libm::log(high / low) / gain).clamp(0.0, 1.0) } else { 1.0 }
-    }
-
-    /// Whether this depth was measured, or is beyond the depth at which the device reaches its maximum.
-    pub(super) fn knows(&self, depth: f64, deepest: usize) -> bool {
-        let last = f64::from(self.measured_depth);
-        let at = |it: &(u32, f64)| f64::from(it.0).total_cmp(&depth).is_eq();
-        self.pairs.iter().any(at) || (depth >= last && last >= deepest as f64)
-    }
-}
 
 /// All rows of one operation and pattern, by rising size.
 #[derive(Clone, Debug)]
@@ -233,7 +161,7 @@ impl Table {
         for kind in &mut self.kinds {
             for row in &mut kind.rows {
                 let depth = row.rates.len();
-                let shape = before.shape_beyond(kind.op, kind.locality, row.bytes, depth);
+                let shape = before.shape_beyond(kind.op, kind.locality, row);
                 let last = row.rates[depth - 1];
                 let Some(shape) = shape else {
                     row.rates.resize(deepest, last);
@@ -267,13 +195,16 @@ impl Table {
         Some(Throughput { most, limits })
     }
 
-    /// The row nearest in size that has more depths: of the same kind, otherwise random requests of the
-    /// same operation.
-    fn shape_beyond(&self, op: OpKind, place: Locality, bytes: u64, depth: usize) -> Option<&Row> {
+    /// The row nearest in size that goes deeper: of the same kind, otherwise random requests of the same
+    /// operation. A row with fewer measured depths has no shape for one with more, whose largest rate is
+    /// therefore a measured one.
+    fn shape_beyond(&self, op: OpKind, place: Locality, own: &Row) -> Option<&Row> {
         let of = |place| {
             let rows = self.kind(op, place).into_iter().flat_map(|kind| &kind.rows);
-            let deeper = rows.filter(|row| row.rates.len() > depth);
-            deeper.min_by_key(|row| doublings_between(row.bytes, bytes))
+            let deeper = rows.filter(|row| {
+                row.rates.len() > own.rates.len() && row.pairs.len() >= own.pairs.len()
+            });
+            deeper.min_by_key(|row| doublings_between(row.bytes, own.bytes))
         };
         of(place).or_else(|| of(Locality::Random))
     }
@@ -324,10 +255,12 @@ impl Table {
     /// Nanoseconds per request of a single class at a depth. A request larger than all measured ones takes
     /// the time of the largest and that of its additional bytes: at the throughput limit, otherwise on the
     /// line of the last two sizes. No limit is known from a single size; then the time is halfway, in
-    /// logarithms, between the time of that size and the same throughput.
+    /// logarithms, between the time of that size and the same throughput. A request smaller than all measured
+    /// ones takes the time of the smallest: no measurement shows that fewer bytes take less time there.
     pub(crate) fn time_ns(&self, class: &MixClass, depth: usize) -> Option<f64> {
         let rows = &self.rows_for(class.op, class.locality)?.rows;
-        let (last, bytes) = (rows.last()?, class.bytes as f64);
+        let bytes = class.bytes.max(rows.first()?.bytes) as f64;
+        let last = rows.last()?;
         if let Some(limit) = self.limit_beyond(class) {
             return Some(last.time_ns(depth) + (bytes - last.bytes as f64) * 1e9 / limit);
         }
@@ -339,6 +272,20 @@ impl Table {
         let points: Vec<(f64, f64)> = rows.iter().map(point).collect();
         let found = between(&points, bytes)?;
         Some(if larger > 1.0 { found.min(last.time_ns(depth) * larger) } else { found })
+    }
+
+    /// The longest time of a request divided by [`Table::time_ns`]. A write smaller than all measured ones may
+    /// be part of a block that the device has to read first.
+    pub(super) fn rewriting(&self, class: &MixClass, depth: usize) -> f64 {
+        let own = self.kind(class.op, class.locality);
+        let rows = own.or_else(|| self.kind(class.op, Locality::Random));
+        let smallest = rows.and_then(|kind| kind.rows.first()).map_or(0, |row| row.bytes);
+        if class.op == OpKind::Read || class.bytes >= smallest {
+            return 1.0;
+        }
+        let read = MixClass { op: OpKind::Read, locality: Locality::Random, ..*class };
+        let times = [&read, class].map(|class| self.time_ns(class, depth));
+        if let [Some(read), Some(write)] = times { 1.0 + read / write } else { 1.0 }
     }
 
     /// Nanoseconds per request of classes that alternate by their shares, at a depth.
@@ -377,9 +324,12 @@ impl Table {
 
     /// What stalls of the whole device add to random arrivals, in nanoseconds: the mean remaining time of
     /// slow requests at a random moment. A stall delays each request of a closed loop once, but all
-    /// requests that arrive during it.
-    pub(super) fn stalls_ns(&self) -> f64 {
-        let random = self.all().filter(|(_, locality, _)| *locality == Locality::Random);
+    /// requests that arrive during it. Only loops of the mix's operations count: a load of reads causes no
+    /// stall of writes.
+    pub(super) fn stalls_ns(&self, mix: &Mix) -> f64 {
+        let has = |op: OpKind| mix.classes.iter().any(|class| class.op == op);
+        let random =
+            self.all().filter(|(op, locality, _)| *locality == Locality::Random && has(*op));
         let shallow =
             random.flat_map(|(.., row)| row.latencies.iter().filter(|it| it.0 <= SHALLOW));
         let (squares, time) = shallow.fold((0.0, 0.0), |sum, (_, histogram)| {
@@ -418,68 +368,4 @@ pub(crate) fn class_of(workload: &Workload) -> Option<MixClass> {
     let mix = mix_of(workload)?;
     let [class] = mix.classes.as_slice() else { return None };
     Some(*class)
-}
-
-fn row(cells: &[&Cell], bytes: u64) -> Option<Row> {
-    let points = depth_points(cells, bytes);
-    let measured_depth = points.last()?.depth;
-    let best = up_to_the_best(rates(&points));
-    let values: Vec<f64> = best.iter().map(|point| point.rate).collect();
-    let fitted = isotonic(&best, &values);
-    let pairs: Vec<(u32, f64)> =
-        best.iter().zip(&fitted).map(|(point, &rate)| (point.depth, rate)).collect();
-    let mut rates = service_rates(&pairs);
-    rates.truncate(DEEPEST);
-    // A device that loses rate at depth keeps its best rate: a user can limit the queue depth.
-    let last = *rates.last()?;
-    rates.resize((measured_depth as usize).clamp(rates.len(), DEEPEST), last);
-    let of_size = cells.iter().filter(|cell| only_size(cell) == Some(bytes));
-    let alone = of_size.clone().find(|cell| cell.workload.depth == 1);
-    Some(Row {
-        bytes,
-        rates,
-        pairs,
-        measured_depth,
-        rel: best
-            .last()
-            .map_or(1.0, |point| NORMAL_95 * point.se / point.rate.max(f64::MIN_POSITIVE)),
-        prolonged_rel: 0.0,
-        scv: alone.and_then(|cell| variation(&cell.histogram)),
-        cpu_ns: processor_time_ns(of_size.clone()),
-        latencies: of_size
-            .filter(|cell| cell.is_filled())
-            .map(|cell| (cell.workload.depth, cell.histogram.clone()))
-            .collect(),
-    })
-}
-
-/// Median over cells.
-fn processor_time_ns<'a>(cells: impl Iterator<Item = &'a &'a Cell>) -> Option<f64> {
-    let known = cells.filter_map(|cell| Some(1e3 * cell.cpu_us_per_io.value()?.value));
-    let known: Vec<f64> = known.collect();
-    (!known.is_empty()).then(|| stats::median(known))
-}
-
-/// For requests beyond [`STALLED`] times the median: the squares of their excess over the median. Also the
-/// total time of all requests. In nanoseconds.
-fn stalls(histogram: &HistogramSnapshot) -> (f64, f64) {
-    let median = histogram.percentile(0.5).unwrap_or(0.0);
-    let all = histogram.buckets.iter().map(|&(at, count)| (bucket_mid(at as usize), count as f64));
-    all.fold((0.0, 0.0), |(squares, time), (latency, count)| {
-        let longer = if latency > STALLED * median { latency - median } else { 0.0 };
-        (squares + count * longer * longer, time + count * latency)
-    })
-}
-
-/// Squared coefficient of variation of the values of a histogram.
-pub(crate) fn variation(histogram: &HistogramSnapshot) -> Option<f64> {
-    let count = histogram.count() as f64;
-    let sum = |power: fn(f64) -> f64| -> f64 {
-        let of = |&(index, count): &(u32, u64)| count as f64 * power(bucket_mid(index as usize));
-        histogram.buckets.iter().map(of).sum()
-    };
-    let mean = sum(|value| value) / count;
-    let square = sum(|value| value * value) / count;
-    // Values within a bucket are at most uniformly spread: 1/128² / 3, which is negligible.
-    (count > 1.0 && mean > 0.0).then(|| (square / (mean * mean) - 1.0).max(0.0))
 }

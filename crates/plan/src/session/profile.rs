@@ -57,7 +57,8 @@ pub fn profile(
     profile.clients = each.map(|client| client.host.clone()).collect();
     profile.facts = facts_of(&profile);
     profile.sustained = sustained;
-    profile.caps = diagnose::caps(&profile, trials);
+    let caps = diagnose::caps(&profile, trials);
+    model::add_caps(&mut profile, caps);
     profile.advice = diagnose::advise(&profile);
     let reruns = profile.reruns();
     if let Measured::Value(commits) = &mut profile.commits {

@@ -6,7 +6,7 @@
 //! during the check. Every value has its interval. The conclusion of a plot is computed from the
 //! values that are drawn; if there is none, it says so.
 
-use super::{cell_of, cells_of, of_the_device, rerun};
+use super::{cell_of, cells_of, largest, of_the_device};
 use crate::chart::{Axis, Chart, Form, Point, Rule, Series, ends, points, xs, ys};
 use crate::number;
 use crate::plots::{distribution, visit, visits};
@@ -68,7 +68,7 @@ fn rate_against_depth(profile: &Profile) -> Option<Chart> {
             None => ", with no knee up to there".to_owned(),
         };
         let (name, depth) = (curve_name(curve), curve.max_depth);
-        let most = rerun(profile, &curve.max_iops, (curve.op, Pattern::Random, depth));
+        let most = largest(profile, curve.op).0.unwrap_or(curve.max_iops);
         let most = number::with_interval(&most, number::per_second);
         format!("{name} reach {most} at QD {depth}{half}{knee}")
     });

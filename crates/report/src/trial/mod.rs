@@ -190,7 +190,8 @@ fn latencies(story: &mut Story, jobs: &[(String, Trial)]) {
             // In a closed loop a request arrives when it is submitted, so both are the same.
             if direction.completion_ns != direction.latency_ns {
                 let times = direction.completion_ns.as_ref();
-                rows.extend(times.map(|times| (name(job, "completion"), times)));
+                let kind = format!("{kind}, completion");
+                rows.extend(times.map(|times| (name(job, &kind), times)));
             }
         }
     }

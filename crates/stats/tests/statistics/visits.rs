@@ -2,7 +2,9 @@
 
 use crate::source::Source;
 use crate::{assert_share, covers, share};
-use halfpower_stats::{Look, MIN_VISITS, look, student_t_quantile, visits_mean, visits_se};
+use halfpower_stats::{
+    Look, MIN_VISITS, look, student_t_quantile, visits_mean, visits_se, warm_up_of_visits,
+};
 use libm::sqrt;
 use record::Estimate;
 
@@ -173,4 +175,38 @@ fn a_wide_interval_asks_for_more_visits_and_a_narrow_one_for_none() {
     assert_eq!(look(&[100.0, 100.0, 100.0], 0.05), Look::Precise);
     assert!(matches!(look(&[0.0, 0.0, 0.0], 0.05), Look::Wider(_)));
     assert_eq!(look(&[100.0, f64::INFINITY, 100.0], 0.05), Look::NotYet);
+}
+
+/// Completions per interval of a visit to a device with exponential service times.
+fn exponential_visit(source: &mut Source, requests: f64, intervals: usize) -> Vec<f64> {
+    let mut counts = vec![0.0; intervals];
+    let mut at = 0.0;
+    loop {
+        at += source.exponential() / requests;
+        match counts.get_mut((at * intervals as f64) as usize) {
+            Some(count) => *count += 1.0,
+            None => return counts,
+        }
+    }
+}
+
+#[test]
+fn chance_cuts_no_short_visit_to_a_variable_device_and_their_rate_has_no_bias() {
+    const REQUESTS: f64 = 57.0;
+    for intervals in [60, 100, 200] {
+        let (mut sum, mut cuts) = (0.0, 0);
+        for seed in 0..200 {
+            let source = &mut Source::new(seed);
+            let visits: Vec<Vec<f64>> =
+                (0..MIN_VISITS).map(|_| exponential_visit(source, REQUESTS, intervals)).collect();
+            let cut = warm_up_of_visits(&visits);
+            cuts += i32::from(cut > 0);
+            let kept = visits.iter().map(|one| one[cut..].iter().sum::<f64>());
+            let full = MIN_VISITS as f64 * REQUESTS * (intervals - cut) as f64 / intervals as f64;
+            sum += kept.sum::<f64>() / full / 200.0;
+        }
+        println!("{intervals} intervals: mean {sum:.4}, {cuts} cuts in 200 cells");
+        assert!((sum - 1.0).abs() < 0.012, "{intervals} intervals: {sum}");
+        assert!(cuts <= 1, "{intervals} intervals: {cuts} cuts");
+    }
 }

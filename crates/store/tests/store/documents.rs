@@ -198,7 +198,12 @@ fn the_end_of_an_id_names_it_where_no_id_begins_so() {
         let short = record::short_id(id);
         assert_eq!(store.document::<Trial>(short).unwrap().id, id, "{short}");
     }
-    for (word, is_ambiguous) in [("01a21dbd", true), ("bbbb", false), ("00000000", false)] {
+    let id = "01a21dbd-0000-7000-8000-5ca1ab1e0000";
+    store.add_document(&trial(id)).unwrap();
+    for part in ["5ca1", "5ca1ab1e", "1e0000"] {
+        assert_eq!(store.document::<Trial>(part).unwrap().id, id, "{part} of a short id");
+    }
+    for (word, is_ambiguous) in [("01a21dbd", true), ("bbb", false), ("00000000", true)] {
         let refused = store.document::<Trial>(word).unwrap_err();
         assert_eq!(matches!(refused, StoreError::Ambiguous { .. }), is_ambiguous, "{refused}");
     }

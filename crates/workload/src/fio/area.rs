@@ -161,6 +161,8 @@ fn files(settings: &Settings<'_>, out: &mut Words, known: &dyn FileNames, jobs: 
     if settings.text("filename").is_some_and(|text| text.starts_with("sim:")) {
         let why = "fio has no simulated devices; use the flags of `halfpower run sim:NAME`";
         settings.refuse("filename", why);
+        // fio splits the name at its colon: the parts are no files that could be missing.
+        return in_folders(out, (&folders, nrfiles), jobs, format);
     }
     let within = |name: &String| match folder {
         Some(folder) if !name.starts_with('/') => format!("{folder}/{name}"),

@@ -142,7 +142,10 @@ fn where_most_cells_are_wide_the_median_stands_beside_the_widest() {
     let claim = find(&trials, FindingCode::PrecisionNotReached).claim;
     assert!(claim.starts_with("2 of 3 cells"), "{claim}");
     // t(0.98, 2) / sqrt(3) = 2.80 times the spread.
-    assert!(claim.contains("the median is ±28 %, the widest ±56 % (random 4 KiB reads"), "{claim}");
+    assert!(
+        claim.contains("the median within this run is ±28 %, the widest ±56 % (random 4 KiB reads"),
+        "{claim}"
+    );
 }
 
 #[test]

@@ -175,6 +175,9 @@ fn linux_reads_ahead_twice_what_saturates_and_orders_only_for_an_arm() {
     assert_eq!(value(&flash(), Program::Linux, "nr_requests"), "64");
     let found = settings(&arm(), &[], Program::Linux, "0");
     assert_eq!(found.settings[0].lines, ["echo 128 > /sys/block/sdb/queue/read_ahead_kb"]);
+    // A change of the scheduler resets nr_requests.
+    let names = found.settings.iter().map(|one| one.name.as_str());
+    assert_eq!(names.collect::<Vec<_>>(), ["read_ahead_kb", "scheduler", "nr_requests"]);
 }
 
 /// The same with a read curve: these rates at QD 1, 2, 8, 32 and 64, with this relative error.

@@ -1,5 +1,6 @@
 //! Knees, half-power points and maxima on known devices.
 
+use crate::model::expect::profile;
 use crate::model::synthetic::{Noise, cached, depths, rounds, sizes, workload};
 use model::DEFAULT_KNEE_GAIN;
 use record::{CacheMode, DepthCurve, OpKind, Pattern, Workload};
@@ -117,7 +118,7 @@ fn the_half_power_point_is_held_against_the_largest_throughput_of_all_depths() {
     // KiB give 1.13 GB/s, eight of 8 KiB 0.61.
     assert_eq!(shape, [(1, 9, None), (8, 9, Some(16384))]);
     assert!((curves[0].half_of_max_bytes_per_s / 1e9 - 1.0).abs() < 0.01);
-    let limit = model::limits(&cells, |_, most| *most).read_bytes_per_s.unwrap();
+    let limit = profile(&trials).limits.read_bytes_per_s.unwrap();
     assert!((limit.value / 2e9 - 1.0).abs() < 0.01);
 }
 
@@ -135,9 +136,28 @@ fn limits_leave_out_hits_other_cache_modes_and_larger_requests() {
     design.push(workload(OpKind::Read, Pattern::Random, 65536, 16));
     design.push(cached(workload(OpKind::Read, Pattern::Random, 4096, 128), CacheMode::All));
     let trials = rounds(&design, servers(256), 3, 0.0, &mut Noise(1));
-    let limits = model::limits(&model::aggregate(&trials, 0.05), |_, most| *most);
+    let profile = profile(&trials);
+    let limits = &profile.limits;
     assert_eq!(limits.read_iops.unwrap().value, 4.0 * RATE_OF_ONE);
     assert_eq!(limits.read_bytes_per_s.unwrap().value, 16.0 * RATE_OF_ONE * 65536.0);
     assert_eq!(limits.write_iops, None);
     assert_eq!(limits.write_bytes_per_s, None);
+}
+
+#[test]
+fn a_check_and_a_prediction_state_one_maximum_rate_with_one_interval() {
+    let mut design = depths(OpKind::Read, 64);
+    design.extend(depths(OpKind::Write, 16));
+    for seed in 0..5 {
+        let trials = rounds(&design, servers(4), 3, 0.05, &mut Noise(seed));
+        let profile = profile(&trials);
+        let predictor = model::Predictor::new(&profile);
+        let limits = [profile.limits.read_iops, profile.limits.write_iops];
+        for (op, limit) in [OpKind::Read, OpKind::Write].into_iter().zip(limits) {
+            let mix = record::Mix::one(op, record::Locality::Random, 4096);
+            assert_eq!(limit, predictor.max_rate(&mix).ok(), "{seed}");
+            let deep = predictor.predict(&mix, record::Offered::Depth(64.0)).unwrap();
+            assert_eq!(limit.unwrap(), deep.max_iops, "{seed}");
+        }
+    }
 }

@@ -90,7 +90,7 @@ fn a_heavier_load_may_meet_a_target_that_the_lightest_misses() {
     let (light, half) = (at(0.01).latency_ns, at(0.5).latency_ns);
     assert!(half.high < light.value, "{light:?} {half:?}");
     let target = Objective::MeanNs(f64::midpoint(half.high, light.value));
-    let found = predictor.highest_rate(DriftFactors::PROFILED, &mix, target).unwrap().iops;
+    let found = predictor.highest_rate((DriftFactors::PROFILED, &[]), &mix, target).unwrap().iops;
     assert!(found.low > 0.4 * most && found.value >= found.low, "{found:?}");
 }
 

@@ -112,7 +112,12 @@ fn jobs_in_a_folder_have_a_part_each_and_a_file_that_is_not_there_is_one_of_the_
     let behind = words("filename=/data/missing\nsize=1m\noffset=1m");
     assert!(behind.contains("--size 2m --offset 1m"), "{behind}");
     assert!(words("filename=old").starts_with("old --rw read"));
-    assert!(refused("filename=sim:mm1\nsize=1m").contains("no simulated devices"));
+    let simulated = refused("filename=sim:mm1\nsize=1m");
+    assert!(
+        simulated.contains("no simulated devices") && !simulated.contains("exist"),
+        "{simulated}"
+    );
+    assert!(!refused("filename=sim:/dev/x").contains("does not exist"), "it is not a file");
     assert!(refused("filename=/data").contains("use the option directory"));
     assert!(refused("directory=/gone\nsize=1m").contains("the folder /gone does not exist"));
     assert!(refused("filename=/dev/sdz").contains("the device /dev/sdz does not exist"));
