@@ -5,14 +5,15 @@
 
 use crate::areas::Areas;
 use crate::cells::aggregate_beside;
+use crate::limits::{limits, rerun};
 use crate::wander::run_spread;
 use crate::{
     DEFAULT_KNEE_GAIN, commit_points, depth_curves, expectations, level_se_between, level_se_rel,
-    levels_of, limits, lone_reads, mix_of, service_time_fits, size_curves,
+    levels_of, lone_reads, service_time_fits, size_curves,
 };
 use record::{
-    Arrival, Cap, Cell, Commits, Environment, Estimate, Limits, Locality, Measured, Nanos,
-    PROFILE_SCHEMA, Profile, Target, Trial, Workload,
+    Arrival, Cap, Cell, Commits, Environment, Limits, Locality, Measured, Nanos, PROFILE_SCHEMA,
+    Profile, Target, Trial, Workload,
 };
 
 /// The input of [`characterise`].
@@ -114,15 +115,6 @@ fn as_of_another_run(profile: &mut Profile) {
 pub fn add_caps(profile: &mut Profile, caps: Vec<Cap>) {
     profile.caps = caps;
     profile.limits = limits(profile);
-}
-
-/// The estimate of a workload's rate with the error expected for another run.
-pub(crate) fn rerun(profile: &Profile, workload: &Workload, estimate: &Estimate) -> Estimate {
-    let mix = mix_of(workload);
-    match mix.as_ref().and_then(|mix| mix.classes.first()) {
-        Some(class) => profile.rerun(estimate, (class.op, class.locality, workload.depth == 1)),
-        None => estimate.with_ratio_error(profile.common_se()),
-    }
 }
 
 /// Results of the trials that commit, without verdicts.

@@ -19,6 +19,7 @@ mod expect;
 mod fits;
 pub mod fleet;
 mod group_commit;
+mod limits;
 mod lone;
 pub mod papers;
 mod predict;
@@ -49,7 +50,6 @@ pub use predict::{
     DataSheet, DriftFactors, DriftNow, LOADED, OpenLoad, PredictError, PredictQuestion, Predictor,
     mix_of, open_loads,
 };
-pub(crate) use size::limits;
 pub use size::size_curves;
 pub use validation::{validation_summary, visits_repeat_rel};
 pub use wander::{level_se_between, level_se_rel, levels_of};

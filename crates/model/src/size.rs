@@ -1,16 +1,11 @@
-//! Computes throughput against request size, the half-power point, and the largest rates.
+//! Computes throughput against request size, and the half-power point.
 //!
 //! A curve is one operation, pattern and depth over at least four sizes, with direct I/O. The half-power
 //! point (Riedel, van Ingen, Gray 1997) is the smallest request that reaches half of the largest throughput
 //! measured in this direction and pattern at any size and depth, because an advertised peak is rarely
 //! known. The largest throughput is the largest point estimate, which is about one standard error too high.
-//! The largest IOPS are those of [`Predictor::max_rate`], so that a check and a prediction agree.
 
-use crate::Predictor;
-use crate::characterise::rerun;
-use record::{
-    CacheMode, Cell, Limits, Locality, Mix, OpKind, Pattern, Profile, SizeCurve, SizePoint,
-};
+use record::{CacheMode, Cell, OpKind, Pattern, SizeCurve, SizePoint};
 use std::collections::BTreeSet;
 
 const MIN_SIZES: usize = 4;
@@ -67,34 +62,6 @@ fn size_curve(cells: &[&Cell], op: OpKind, pattern: Pattern, depth: u32) -> Opti
     })
 }
 
-/// The largest rates of direct I/O to the whole area (the hit pattern measures a cache, not the device), as
-/// another run would find them.
-#[must_use]
-pub fn limits(profile: &Profile) -> Limits {
-    let predictor = Predictor::of_single_loads(profile);
-    let rate = |op| {
-        let mix = Mix::one(op, Locality::Random, smallest_random(&profile.cells, op)?);
-        predictor.max_rate(&mix).ok()
-    };
-    let throughput = |op| {
-        let whole_area = profile.cells.iter().filter(|cell| cell.workload.pattern != Pattern::Hit);
-        let cell = fastest(whole_area.filter(|cell| direct(cell, op)))?;
-        Some(rerun(profile, &cell.workload, &cell.bytes_per_s))
-    };
-    Limits {
-        read_iops: rate(OpKind::Read),
-        write_iops: rate(OpKind::Write),
-        read_bytes_per_s: throughput(OpKind::Read),
-        write_bytes_per_s: throughput(OpKind::Write),
-    }
-}
-
-/// The smallest size of the random cells.
-fn smallest_random(cells: &[Cell], op: OpKind) -> Option<u64> {
-    let is_random = |cell: &&Cell| direct(cell, op) && cell.workload.pattern == Pattern::Random;
-    cells.iter().filter(is_random).filter_map(only_size).min()
-}
-
 /// Whether a cell measured the device with requests of only this operation: direct I/O, with the device's
 /// own cache on.
 pub(crate) fn direct(cell: &Cell, op: OpKind) -> bool {
@@ -102,7 +69,7 @@ pub(crate) fn direct(cell: &Cell, op: OpKind) -> bool {
 }
 
 /// The cell with the largest throughput.
-fn fastest<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<&'a Cell> {
+pub(crate) fn fastest<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<&'a Cell> {
     cells.max_by(|a, b| a.bytes_per_s.value.total_cmp(&b.bytes_per_s.value))
 }
 

@@ -10,7 +10,7 @@ use super::classes::Class;
 use super::interval_totals::IntervalTotals;
 use super::matching::same_size;
 use super::odds::NEVER_IDLE;
-use super::own::Served;
+use super::own::{ONE_PEER, Served};
 use record::{Interval, Observation, ObservedDevice, Rung};
 use stats::median;
 use std::cell::OnceCell;
@@ -27,10 +27,8 @@ const OTHER_DAY_SD: f64 = 0.15;
 const OTHER_DEVICE_SD: f64 = 0.2;
 /// The same for a single peer of which only the name is known: a flash drive and a rotating disk have like names.
 const OTHER_KIND_SD: f64 = 0.7;
-/// Names of that rung, with its source.
-pub(crate) const PEERS: (&str, &str) = ("similar disks here", "the same observation");
-pub(crate) const ONE_PEER: (&str, &str) =
-    ("the one similar disk here, which has the same load", "the same observation");
+/// The name of that rung, with its source.
+const PEERS: (&str, &str) = ("similar disks here", "the same observation");
 /// How much faster another time of the recording must have been to count, and by what factor its
 /// concurrency may have been lower.
 const QUICKER: f64 = 1.25;

@@ -30,6 +30,7 @@ mod expected;
 mod facts;
 mod fitted_profile;
 mod flush_times;
+mod flushing;
 mod grid;
 mod hang;
 mod hits;

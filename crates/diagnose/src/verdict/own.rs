@@ -18,7 +18,6 @@ use super::expected::{Expectation, mixes_of};
 use super::facts::Segment;
 use super::grid::{Grid, Seen, slow_share, wait_of};
 use super::interval_totals::IntervalTotals;
-use super::ladder::ONE_PEER;
 use super::odds::{MUCH_TO_SPARE, NEAR_MAXIMUM, WAITS_FROM};
 use super::posterior::Posterior;
 use super::queue_depth::{constant_depth, kept_up};
@@ -31,6 +30,9 @@ use record::{Doubt, Estimate, LoneReads, NORMAL_95, Rung, Verdict, format_count,
 const MEET: f64 = 1.6;
 /// Upper bound of the probability "slow": the class of a device does not prove that this one is slow.
 pub(super) const SLOW_AT_MOST: f64 = 0.93;
+/// Name and source of an expectation that a single peer gives.
+pub(super) const ONE_PEER: (&str, &str) =
+    ("the one similar disk here, which has the same load", "the same observation");
 /// Utilization below which a device is idle at times, and the fewest intervals of it that count.
 const RESTS: f64 = 0.8;
 const AT_REST_MIN: usize = 5;

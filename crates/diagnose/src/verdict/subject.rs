@@ -6,7 +6,7 @@ use super::elsewhere::Elsewhere;
 use super::expected::{Expectation, SegmentFacts};
 use super::facts::{REQUESTS_MIN, Segment};
 use super::fitted_profile::FittedProfile;
-use super::flush_times::SlowFlushes;
+use super::flushing::slow_flushes;
 use super::hang::Hang;
 use super::interval_totals::{IntervalTotals, OpTally};
 use super::ladder::{Ladder, Prior, at_another_time, best, is_full};
@@ -356,7 +356,7 @@ impl<'a> Subject<'a> {
             let profile = self.reference.map(FittedProfile::profile);
             let others = self.others(segment.range.start);
             segment.slow_flushes =
-                SlowFlushes::of(segment.series, alone_ns, profile, others, &self.class);
+                slow_flushes(segment.series, alone_ns, profile, others, &self.class);
             segment
         };
         self.ranges().into_iter().map(with_tail).collect()
