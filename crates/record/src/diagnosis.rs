@@ -302,6 +302,14 @@ impl Episode {
         self.verdict.is_trouble() || self.verdict.is_fine() && self.trouble_probability() > 0.5
     }
 
+    /// Whether the device is fine by the verdict, but slow, overloaded or capped by alternatives that explain the
+    /// evidence as well.
+    #[must_use]
+    pub fn may_be_trouble(&self) -> bool {
+        let named = || self.as_good().any(|other| other.verdict.is_trouble());
+        self.verdict.is_fine() && (self.is_likely_trouble() || named())
+    }
+
     /// Alternatives that explain the evidence about as well as the verdict does.
     pub fn as_good(&self) -> impl Iterator<Item = &Alternative> {
         let least = Self::AS_GOOD * self.probability;

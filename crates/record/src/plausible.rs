@@ -77,7 +77,8 @@ impl ImpossibleFigures {
         }
         self.keep_possible(&mut interval.flush_latency_ns, LONGEST_LATENCY_NS);
         self.keep_possible(&mut interval.in_flight, MOST_IN_PROGRESS);
-        let rounding = 1.0 - MOST_SHARE..=MOST_SHARE;
+        // Kernels before 6.10 count the busy time of a request that began earlier when it ends.
+        let rounding = 1.0 - MOST_SHARE..=MOST_SHARE.max(explained);
         if let Some(share) = interval.busy_share.as_mut().filter(|it| rounding.contains(&it.value))
         {
             share.value = share.value.clamp(0.0, 1.0);

@@ -31,10 +31,14 @@ pub(crate) fn same_load(one: &IntervalTotals, other: &IntervalTotals) -> bool {
 
 /// Whether two segments have the same request sizes and read share, at any rate.
 pub(crate) fn same_kind(one: &IntervalTotals, other: &IntervalTotals) -> bool {
-    let factor = apart(one, other);
+    near(one.all.request_bytes(), other.all.request_bytes(), apart(one, other))
+        && same_mix(one, other)
+}
+
+/// Whether two segments have the same share of reads.
+pub(super) fn same_mix(one: &IntervalTotals, other: &IntervalTotals) -> bool {
     let shares = one.read_share().zip(other.read_share());
-    near(one.all.request_bytes(), other.all.request_bytes(), factor)
-        && shares.is_none_or(|(a, b)| (a - b).abs() < 0.2 * factor)
+    shares.is_none_or(|(a, b)| (a - b).abs() < 0.2 * apart(one, other))
 }
 
 pub(crate) fn alike_in_time(one: &Segment<'_>, other: &Segment<'_>) -> bool {

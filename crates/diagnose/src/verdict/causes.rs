@@ -362,7 +362,10 @@ fn hot(spare: &[String]) -> Option<Cause> {
 fn one_at_a_time(segment: &Segment<'_>, look: &Expectation) -> Option<Cause> {
     let busy = segment.busy()?;
     let present = segment.tally.concurrency()?;
-    let alone = format!("The queue depth is 1 for {} of the time", percent(busy));
+    let alone = format!(
+        "The device is busy {} of the time, with {present:.1} in flight on average",
+        percent(busy)
+    );
     let claim = match &look.own {
         None => {
             let side = look.side_by_side();

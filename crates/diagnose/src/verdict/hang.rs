@@ -47,7 +47,11 @@ impl Hang {
     }
 
     fn of_all(series: &[IntervalTotals], range: &Range<usize>) -> Option<Self> {
+        let hung = |run: &Range<usize>| {
+            series[run.clone()].iter().all(is_held) || completes_after(series, run)
+        };
         let (longest, end) = runs(series, range, is_stuck)
+            .filter(hung)
             .map(|run| (IntervalTotals::sum(&series[run.clone()]), run.end))
             .max_by(|a, b| a.0.seconds.total_cmp(&b.0.seconds))?;
         let completes = |one: &IntervalTotals| one.iops() >= 1.0;
@@ -63,9 +67,8 @@ impl Hang {
     /// The longest single request that others overtake.
     fn of_one_request(series: &[IntervalTotals], range: &Range<usize>) -> Option<Self> {
         let request = |run: Range<usize>| {
-            let seconds: f64 = series[run.clone()].iter().map(|one| one.seconds).sum();
-            let added_s = series.get(run.end)?.all.time_ns? / 1e9;
-            let proven = run.len() >= SAMPLES_MIN && added_s >= ADDED_MIN * seconds;
+            let seconds = IntervalTotals::sum(&series[run.clone()]).seconds;
+            let proven = run.len() >= SAMPLES_MIN && completes_after(series, &run);
             (proven && seconds >= SHORTEST_S).then_some(seconds)
         };
         let longest = runs(series, range, is_waited_for).filter_map(request).reduce(f64::max)?;
@@ -95,7 +98,7 @@ impl Hang {
         self.ended && self.waiting.is_some()
     }
 
-    /// The claim: `The device hung: 4 in flight and no request completed in 9.00 s.`
+    /// The claim: `The device hung: 4 in flight and no request completed for at least 9.00 s.`
     pub(crate) fn claim(&self) -> String {
         let what = match (self.beside_others, self.ended) {
             (true, _) => "stalled",
@@ -111,7 +114,7 @@ impl Hang {
             return format!("a request took about {seconds} while others completed");
         }
         let waiting = self.waiting.map_or("requests".to_owned(), |count| format!("{count:.0}"));
-        format!("{waiting} in flight and no request completed in {seconds}")
+        format!("{waiting} in flight and no request completed for at least {seconds}")
     }
 
     /// A sentence on all hangs of a recording.
@@ -152,6 +155,17 @@ fn runs<'s>(
     })
 }
 
+/// Whether the interval after a run adds the time of the requests that were in flight all along, and more than as
+/// many requests of its own.
+fn completes_after(series: &[IntervalTotals], run: &Range<usize>) -> bool {
+    let seconds = IntervalTotals::sum(&series[run.clone()]).seconds;
+    let waiting = series[run.clone()].iter().filter_map(|one| one.in_flight).reduce(f64::min);
+    let after = series.get(run.end).and_then(|one| Some((one.all.time_ns? / 1e9, one.seconds)));
+    waiting.zip(after).is_some_and(|(waiting, (added_s, own_s))| {
+        added_s >= waiting * (ADDED_MIN * seconds + own_s)
+    })
+}
+
 /// Whether a request is in flight at the end of an interval, although those that completed fill little of it.
 fn is_waited_for(one: &IntervalTotals) -> bool {
     let found = one.in_flight.is_some_and(|waiting| waiting >= 1.0);
@@ -164,9 +178,10 @@ fn is_held(one: &IntervalTotals) -> bool {
     always && one.in_flight.is_none_or(|waiting| waiting >= 1.0)
 }
 
-/// Whether nothing at all completed in an interval of a device that always had a request.
+/// Whether nothing at all completed in an interval in which the device may always have had a request. Kernels
+/// before 6.10 count busy time only when a request starts or ends, so the busy time of a hang comes after it.
 fn is_stuck(one: &IntervalTotals) -> bool {
     let others = [one.discards, one.flushes].into_iter().flatten().sum::<f64>();
     let none = one.all.requests.is_some_and(|count| count + others < one.seconds.max(1.0));
-    none && is_held(one)
+    none && (is_held(one) || one.in_flight.is_some_and(|waiting| waiting >= 1.0))
 }

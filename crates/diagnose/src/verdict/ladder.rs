@@ -5,13 +5,13 @@
 //! queue depth 1, and the number of requests that the device serves in parallel. They apply only to requests
 //! of the same size and read share. No rung detects a device that was always slow, or one of many slow ones.
 
-use super::alike::{near, same_kind};
+use super::alike::{near, same_kind, same_mix};
 use super::classes::Class;
 use super::interval_totals::IntervalTotals;
 use super::matching::same_size;
 use super::odds::NEVER_IDLE;
 use super::own::{ONE_PEER, Served};
-use record::{Interval, Observation, ObservedDevice, Rung};
+use record::{Interval, NORMAL_95, Observation, ObservedDevice, Rung};
 use stats::median;
 use std::cell::OnceCell;
 
@@ -27,6 +27,8 @@ const OTHER_DAY_SD: f64 = 0.15;
 const OTHER_DEVICE_SD: f64 = 0.2;
 /// The same for a single peer of which only the name is known: a flash drive and a rotating disk have like names.
 const OTHER_KIND_SD: f64 = 0.7;
+/// Utilization that larger requests may reach for the device to have hardly a queue.
+const LIGHT: f64 = 0.5;
 /// The name of that rung, with its source.
 const PEERS: (&str, &str) = ("similar disks here", "the same observation");
 /// How much faster another time of the recording must have been to count, and by what factor its
@@ -71,8 +73,11 @@ pub(crate) fn is_full(series: &[IntervalTotals]) -> bool {
 /// not explain the difference. A queue does not explain it if no fewer requests were in flight then, or if
 /// independent requests arrived as often: the device should then take as long now. A queue explains only a
 /// part if more requests completed then with fewer in flight. A rate that is constant now, behind a queue that
-/// never emptied then either, is what a limit lets through, and does not show how often requests arrive. On a rotating disk,
-/// requests that became random explain latencies and rates that such a disk usually has for them.
+/// never emptied then either, is what a limit lets through, and does not show how often requests arrive. On a
+/// rotating disk, requests that became random explain latencies and rates that such a disk usually has for them.
+///
+/// Requests that are larger now may take longer in proportion to their size, and keep the device busy for as
+/// much longer. Smaller ones take no longer.
 pub(crate) fn at_another_time<'a>(
     class: Class,
     now: &IntervalTotals,
@@ -87,17 +92,22 @@ pub(crate) fn at_another_time<'a>(
     }
     let quicker = others.filter(|other| other.len() >= PAST_MIN).filter_map(|other| {
         let of = IntervalTotals::sum(other);
-        let quick = of.latency_ns().filter(|ns| *ns > 0.0 && latency / ns > QUICKER)?;
+        let grown = if same_kind(&of, now) { 1.0 } else { growth(&of, now)? };
+        let then_ns = of.latency_ns().filter(|ns| *ns > 0.0).map(|ns| ns * grown);
+        let quick = then_ns.filter(|ns| latency / ns > QUICKER)?;
+        let iops = now.iops() * grown;
+        let light = of.utilization().is_some_and(|it| it * iops <= LIGHT * of.iops());
         let as_many = of.concurrency()? * FEWER >= depth;
-        let as_often =
-            !(closed || limited && is_full(other)) && of.iops() * SAME_RATE >= now.iops();
-        let more = of.iops() > QUICKER * now.iops();
+        let free = !(closed || limited && is_full(other));
+        let as_often = free && (of.iops() * SAME_RATE >= iops || grown > 1.0 && light);
+        let more = of.iops() > QUICKER * iops;
         let told = as_many || as_often || more;
-        (told && same_kind(&of, now)).then_some((quick, as_many || as_often, other))
+        told.then_some((quick, grown, as_many || as_often, other))
     });
-    let (quick, without_queue, other) = quicker.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (quick, grown, without_queue, other) = quicker.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let served = Served::seen(other, &class, busy)?;
     let (mut log_lone, spread) = served.log_lone;
+    log_lone += libm::log(grown);
     let mut side = libm::exp(served.log_side);
     if without_queue {
         (log_lone, side) = (libm::log(quick), side.max(2.0 * depth));
@@ -105,9 +115,17 @@ pub(crate) fn at_another_time<'a>(
     let words = ("this disk at other times", "the same recording");
     let same_rate = near(Some(served.of.iops()), Some(now.iops()), SAME_RATE);
     let of_place = if is_place_known || same_rate { 0.0 } else { class.place_sd() };
-    let spread = spread.hypot(OTHER_DAY_SD).hypot(of_place);
+    let of_size = libm::log(grown) / NORMAL_95;
+    let spread = spread.hypot(OTHER_DAY_SD).hypot(of_place).hypot(of_size);
     let class = class.seen(words, (libm::exp(log_lone), spread), side);
-    Some(Prior { rung: Rung::Past, class, of: served.of })
+    Some(Prior { rung: Rung::Past, class, of: *now })
+}
+
+/// The most by which requests of another size may take longer than `then`; `None` if reads and writes have other
+/// shares, or if a size is unknown.
+fn growth(then: &IntervalTotals, now: &IntervalTotals) -> Option<f64> {
+    let ratio = now.all.request_bytes()? / then.all.request_bytes()?;
+    same_mix(then, now).then_some(ratio.max(1.0))
 }
 
 /// The recordings that priors come from. Each device is estimated once, when a device without a

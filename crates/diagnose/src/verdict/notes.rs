@@ -116,20 +116,29 @@ fn rise(from: &Judged<'_>, to: &Judged<'_>) -> Option<(f64, f64)> {
     (enough(from) && enough(to) && after >= ROSE * before).then_some((before, after))
 }
 
+/// The rise is explained if the profile predicts it. Without a profile, a request may take longer in proportion
+/// to its size, and no longer.
 fn sizes_grew(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {
     let (before, after) = rise(from, to)?;
     let size = |judged: &Judged<'_>| judged.segment.tally.all.request_bytes();
     let (small, large) = (size(from)?, size(to)?);
-    let fine = to.judgement.verdict.is_fine();
+    let (grown, rose) = (large / small, after / before);
+    let predicted =
+        |judged: &Judged<'_>| judged.segment.best_look().map(|(look, _)| look.at_concurrency.value);
+    let (most, why) = match to.segment.is_unprofiled() {
+        true => (grown, "a request may take longer in proportion to its size"),
+        false => (ROSE * predicted(to)? / predicted(from)?, "the profile predicts such a rise"),
+    };
     let claim = format!(
-        "Latencies rose {} because requests grew from {} to {}, and the predicted latency rose by \
-         the same factor. The mean latency alone would raise a false alarm.",
-        times(after / before),
+        "Latencies rose {} while requests grew from {} to {}: {why}. The mean latency alone would \
+         raise a false alarm.",
+        times(rose),
         format_bytes(small as u64),
         format_bytes(large as u64)
     );
     let numbers = [("latency before", before, "ns"), ("latency after", after, "ns")];
-    (large >= GREW * small && fine).then(|| note(NoteCode::SizesGrew, claim, &numbers))
+    let fine = to.judgement.verdict.is_fine();
+    (grown >= GREW && rose <= most && fine).then(|| note(NoteCode::SizesGrew, claim, &numbers))
 }
 
 fn pattern_changed(from: &Judged<'_>, to: &Judged<'_>) -> Option<Note> {

@@ -1,6 +1,7 @@
 //! Lists the assumptions of a prediction that were not measured, one clause each.
 
 use super::Predictor;
+use super::never_open::MEASURED_NEAR;
 use record::{
     Locality, MEASURED_AROUND, Mix, ModelName, Offered, OpKind, format_bytes, format_rate,
 };
@@ -119,7 +120,7 @@ pub(super) fn extrapolated(
     }
     let loads = predictor.trials.iter().map(|trial| trial.saturation);
     let most = loads.fold(0.0, f64::max);
-    if open && most > 0.0 && saturation > most + 0.02 {
+    if open && most > 0.0 && saturation > most + MEASURED_NEAR {
         say(format!("loads were measured up to {:.0} % of the maximum", most * 100.0));
     }
     if slower > TOLD_FROM {

@@ -39,6 +39,8 @@ const LEAST_WAIT: f64 = 0.4;
 const LEAST_BUFFERED: f64 = 0.75;
 /// The chain is not used above this share of the maximum rate: its wait is unbounded.
 const NEAREST: f64 = 0.98;
+/// How far above the largest measured share of the maximum rate a load still counts as measured.
+pub(super) const MEASURED_NEAR: f64 = 0.02;
 
 /// Writes of a mix that a buffer accepts: their share, and latencies in nanoseconds of a lone one, in a
 /// loop and into the buffer.
@@ -125,7 +127,15 @@ impl Predictor {
     /// [`PredictError::NearMaximum`] at another rate: its queue may grow without bound.
     pub fn steady(&self, found: Prediction) -> Result<Prediction, PredictError> {
         let max = found.max_iops;
-        let nearest = if self.trials.is_empty() { NEAREST } else { 1.0 };
+        // Below a cap the queue grows suddenly, near the maximum and not before: the open loads that were measured
+        // do not show where.
+        let capped = self.capacity.limit(&found.mix).is_some();
+        let measured = self.trials.iter().map(|trial| trial.saturation).fold(0.0, f64::max);
+        let nearest = match (self.trials.is_empty(), capped) {
+            (true, _) => NEAREST,
+            (false, true) => (measured + MEASURED_NEAR).min(1.0),
+            (false, false) => 1.0,
+        };
         let sure_per_s = max.low.min(nearest * max.value);
         if !found.offered.is_open() || found.iops.value < sure_per_s {
             return Ok(found);

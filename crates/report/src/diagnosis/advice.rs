@@ -115,9 +115,7 @@ pub(super) fn first_in_words(device: &DeviceDiagnosis, main: &Episode) -> String
             let gain = gained(remedy).map(|gain| format!(", {gain}"));
             format!("{other}{what}{}", gain.unwrap_or_default())
         }
-        (None, verdict) if verdict.is_fine() && main.is_likely_trouble() => {
-            "measure more".to_owned()
-        }
+        (None, _) if main.may_be_trouble() => "measure more".to_owned(),
         (None, Verdict::Healthy | Verdict::NotTheDisk) if gets_what_it_asks_for(main) => {
             "leave it alone".to_owned()
         }
@@ -157,7 +155,7 @@ pub(super) fn without_remedy(source: &str, device: &DeviceDiagnosis, main: &Epis
     const DECIDE: &str = "First find out whether the disk or the load is the cause: run `halfpower \
                           check` on the disk while it is quiet, then observe again.";
     let text = match main.verdict {
-        verdict if verdict.is_fine() && main.is_likely_trouble() => DECIDE,
+        _ if main.may_be_trouble() => DECIDE,
         Verdict::Healthy | Verdict::NotTheDisk if main.demand == Demand::Unmet => {
             "The disk is fine, but programs wait for more than the disk: check the layers in \
              between (limits, locks, the network, another disk)."

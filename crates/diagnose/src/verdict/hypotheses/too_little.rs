@@ -40,6 +40,9 @@ pub(super) fn too_little(facts: &Facts<'_, '_>, found: &mut Vec<Explanation>) {
             "",
         );
         format!("The source has no bytes, so the size of the requests is unknown{how}.")
+    } else if facts.segment.likely_slow_flushes().is_some() {
+        // They are evidence, however coarse the latencies of reads and writes are.
+        return;
     } else if step > STEP_MAX_REL {
         "The source reports latencies too coarsely for this device.".to_owned()
     } else {

@@ -34,6 +34,13 @@ fn long_flushes_are_slow_on_a_flash_drive_and_usual_on_a_rotating_disk() {
             found.advice[0]
         );
     }
+    // However coarse the latencies of the few writes before them are.
+    let mut coarse = disk("nvme", false, 30e6);
+    for interval in &mut coarse.intervals {
+        interval.write.latency_ns = Some(Figure::measured(2e4, 1e4));
+    }
+    let found = diagnosed(&coarse, None);
+    assert_eq!(longest(&found).verdict, Verdict::Slow, "{:#?}", longest(&found));
     for (driver, rotational, flush_ns) in
         [("nvme", false, 1e6), ("ahci", false, 2e6), ("ahci", true, 14e6), ("ahci", true, 20e6)]
     {

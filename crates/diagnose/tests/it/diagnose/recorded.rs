@@ -3,8 +3,8 @@
 
 use crate::diagnose::staged::{diagnosed, has_cause, longest};
 use record::{
-    CauseCode, DeviceDiagnosis, Figure, Interval, Observation, ObservedDevice, OpInterval, OpKind,
-    Verdict,
+    CauseCode, DeviceDiagnosis, Figure, Interval, NoteCode, Observation, ObservedDevice,
+    OpInterval, OpKind, Verdict,
 };
 
 const SECOND: u64 = 1_000_000_000;
@@ -166,7 +166,7 @@ fn one_request_that_others_overtake_for_seconds_is_a_stall_if_its_end_is_seen() 
     let claims: Vec<&str> =
         longest(&one_by_one).causes.iter().map(|it| it.claim.as_str()).collect();
     assert!(
-        claims.iter().any(|it| it.contains("QD1") || it.contains("queue depth is 1")),
+        claims.iter().any(|it| it.contains("QD1") || it.contains("1.0 in flight on average")),
         "{claims:?}"
     );
     assert!(!claims.iter().any(|it| it.contains("the device can serve")), "{claims:?}");
@@ -195,4 +195,44 @@ fn reads_that_heavy_writes_do_not_delay_are_judged_apart_and_alike_ones_are_not(
         "{heavy:#?}"
     );
     assert_eq!(with(0.2, 4_000.0).operations, []);
+}
+
+#[test]
+fn a_hang_whose_busy_time_comes_after_it_is_one() {
+    // As kernels before 6.10 count: nothing is busy until the requests end.
+    let at = |second: u32, end_ms: f64| match second {
+        20..27 => Second { in_flight: 8.0, ..Second::default() },
+        27 => Second { reads: (300.0, end_ms, 4.0), busy: 1.0, ..Second::default() },
+        _ => Second { reads: (300.0, 0.3, 4.0), busy: 0.1, ..Second::default() },
+    };
+    let hung = found("nvme0n1", (0..60).map(|second| at(second, 200.0)));
+    let shown = hung.shown_episode().unwrap();
+    assert_eq!(shown.verdict, Verdict::Slow, "{shown:#?}");
+    assert!(shown.claim.contains("8 in flight and no request completed for at least 7.00 s"));
+    // A counter that was stuck and recovers: no request took that time.
+    let stuck = found("nvme0n1", (0..60).map(|second| at(second, 0.3)));
+    assert!(longest(&stuck).verdict.is_fine(), "{:#?}", longest(&stuck));
+}
+
+#[test]
+fn requests_that_slow_down_as_they_change_size_are_slow_beyond_what_their_size_explains() {
+    let noted =
+        |found: &DeviceDiagnosis| found.notes.iter().any(|note| note.code == NoteCode::SizesGrew);
+    // Requests arrive when they do, whatever the device takes for them.
+    let half = |second: u32, after: (f64, f64)| {
+        let rate = 280.0 + 40.0 * f64::from(second % 7);
+        let (ms, kib) = if second < 60 { (0.08, 8.0) } else { after };
+        let busy = (rate * ms / 1e3).min(1.0);
+        Second { reads: (rate, ms, kib), busy, ..Second::default() }
+    };
+    let of = |after| found("nvme0n1", (0..120).map(|second| half(second, after)));
+    for (ms, kib) in [(2.4, 16.0), (2.4, 4.0)] {
+        let slower = of((ms, kib));
+        let shown = slower.shown_episode().unwrap();
+        assert_eq!(shown.verdict, Verdict::Slow, "{kib} KiB: {shown:#?}");
+        assert!(!noted(&slower), "{kib} KiB");
+    }
+    let larger = of((0.2, 64.0));
+    assert!(longest(&larger).verdict.is_fine(), "{:#?}", longest(&larger));
+    assert!(noted(&larger), "{larger:#?}");
 }
