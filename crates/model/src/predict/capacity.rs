@@ -187,11 +187,12 @@ impl Capacity {
         // A size below the measured ones takes the time of the smallest.
         let smaller = kind.rows.first().is_some_and(|smallest| class.bytes < smallest.bytes);
         let known = row.knows(depth) || (beyond && row.prolonged_rel <= 0.0);
+        let of_depth = gap(!known, &|it| it.depth_se(row.bytes, depth));
         row.rel
             .hypot(if beyond { row.prolonged_rel } else { 0.0 })
             .hypot(self.beyond(class, depth))
             .hypot(gap(row.bytes != class.bytes && !smaller, &|it| it.size_se(class.bytes)))
-            .hypot(gap(!known, &|it| it.depth_se(row.bytes, depth)))
+            .hypot(row.gap(depth).map_or(of_depth, |(least, most)| of_depth.clamp(least, most)))
     }
 
     /// Half-width, as a logarithm, of the interval of the rate of a class at a depth beyond its curve; 0 within

@@ -6,6 +6,8 @@ use record::{
     Locality, MEASURED_AROUND, Mix, ModelName, Offered, OpKind, format_bytes, format_rate,
 };
 
+/// Half-width of the interval, as a logarithm, from which a gap between two measured depths is named.
+const BENDS: f64 = 0.05;
 /// Measured depth below which the extension of a curve decides the queue of a load at a rate.
 const SHALLOW: u32 = 8;
 /// Minimum slowdown by a program's own time that is reported.
@@ -99,6 +101,15 @@ pub(super) fn extrapolated(
             say(format!("{measured}; beyond that {how}"));
         } else if at > f64::from(deepest) && (!offered.is_open() || deepest < SHALLOW) {
             say(format!("{measured}; beyond that the shape of the other curves is used"));
+        } else if !offered.is_open()
+            && row.gap(at).is_some_and(|(least, _)| least > BENDS)
+            && let Some([(from, _), (to, _)]) = row.around(at)
+        {
+            say(format!(
+                "{} {op}s of {} were measured at QD {from} and {to}, but not in between",
+                kind.locality.name(),
+                format_bytes(row.bytes)
+            ));
         }
     }
     let reads = mix.reads();

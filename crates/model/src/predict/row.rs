@@ -87,6 +87,23 @@ impl Row {
         if extended { self.rates.len() as f64 } else { f64::from(self.measured_depth) }
     }
 
+    /// The measured depths on both sides of one that was not measured, with their rates.
+    pub(super) fn around(&self, depth: f64) -> Option<[(u32, f64); 2]> {
+        let above = self.pairs.iter().find(|it| f64::from(it.0) >= depth)?;
+        let below = self.pairs.iter().rev().find(|it| f64::from(it.0) <= depth)?;
+        (below.0 < above.0).then_some([*below, *above])
+    }
+
+    /// Least and largest half-width, as logarithms, of the interval of the rate between two measured depths. The
+    /// curve may bend anywhere there, upwards to a rate in proportion to the depth. It never falls.
+    pub(super) fn gap(&self, depth: f64) -> Option<(f64, f64)> {
+        let [(from, low), (to, high)] = self.around(depth)?;
+        let [from, to] = [from, to].map(f64::from);
+        let line = low + (high - low) * (depth - from) / (to - from);
+        let upwards = libm::log(high.min(low * depth / from) / line).max(0.0);
+        Some((upwards, upwards.max(libm::log(line / low))))
+    }
+
     /// Half-width, as a logarithm, of the interval of the rate at a depth beyond [`Row::reach`], for which
     /// the curve has only its last rate. A rate that still rises gains less with each doubling, so each can
     /// gain as much as the last measured one. A rate in proportion to the depth is the most that is possible.

@@ -20,6 +20,27 @@ fn a_depth_beyond_the_measured_ones_is_flagged_and_its_interval_grows_with_each_
 }
 
 #[test]
+fn a_depth_between_measured_ones_may_reach_the_rate_in_proportion_to_it() {
+    // Two servers, measured at QD 1 and 4: the rate at QD 2 is that at QD 4 already.
+    let two = |depth: u32| {
+        let iops = f64::from(depth.min(2)) * 1e3;
+        cell(4096, depth, None, iops, f64::from(depth) / iops * 1e9)
+    };
+    let at = |depths: &[u32]| {
+        let predictor = Predictor::of_cells(&depths.iter().map(|&it| two(it)).collect::<Vec<_>>());
+        predictor.predict(&reads(4096), Offered::Depth(2.0)).unwrap()
+    };
+    let gap = at(&[1, 4]);
+    assert!(gap.iops.includes(2_000.0), "{:?}", gap.iops);
+    let named = |found: &record::Prediction| {
+        found.extrapolated.iter().any(|it| it.contains("at QD 1 and 4, but not in between"))
+    };
+    assert!(named(&gap), "{:?}", gap.extrapolated);
+    let measured = at(&[1, 2, 4]);
+    assert!(!named(&measured) && measured.in_run_rel < gap.in_run_rel / 2.0, "{measured:?}");
+}
+
+#[test]
 fn a_size_below_the_measured_ones_takes_the_time_of_the_smallest() {
     let per_byte = |bytes: u64, depth: u32| {
         // Not on a line, so that a size between the measured ones has an error.
