@@ -15,6 +15,8 @@ use std::collections::BTreeSet;
 
 /// Factor of queue depth within which latencies have a similar distribution.
 const NEAR_DEPTH: f64 = 3.0;
+/// Number of requests from which a page shows the p99 of a cell, so that a prediction for the same load shows it too.
+const MANY: u64 = 1_000;
 /// How much of an extended row's error is removed if its own rates follow the shape of the other row.
 const SHAPE_TRUST: f64 = 0.5;
 /// Depth of loops up to which a slow request may have met a stall ([`stalls`]).
@@ -298,8 +300,9 @@ impl Table {
         rising((1..=self.deepest().max(1)).map(|depth| self.mean_ns(classes, depth)))
     }
 
-    /// The latencies of a class at the nearest size and at all measured depths near `depth`, nearest first.
-    /// Empty if every depth differs by more than a factor of [`NEAR_DEPTH`].
+    /// The latencies of a class at the nearest size and at all measured depths near `depth`, nearest first; those
+    /// of this very depth alone, if they are many. Empty if every depth differs by more than a factor of
+    /// [`NEAR_DEPTH`].
     pub(crate) fn latencies(&self, class: &MixClass, depth: f64) -> Vec<&HistogramSnapshot> {
         let rows = self.kind(class.op, class.locality).map_or(&[][..], |kind| &kind.rows);
         let Some(row) = rows.iter().min_by_key(|row| doublings_between(row.bytes, class.bytes))
@@ -310,6 +313,9 @@ impl Table {
         let mut near: Vec<_> =
             row.latencies.iter().filter(|it| off(it.0) <= libm::log(NEAR_DEPTH)).collect();
         near.sort_by_cached_key(|one| Ordered(off(one.0)));
+        if near.first().is_some_and(|one| off(one.0) <= 0.0 && one.1.count() >= MANY) {
+            near.truncate(1);
+        }
         near.into_iter().map(|(_, histogram)| histogram).collect()
     }
 
