@@ -82,7 +82,7 @@ pub(crate) fn most_bytes_per_s(profile: &Profile) -> f64 {
 }
 
 /// Closed-loop cells of one operation with direct I/O.
-fn direct(profile: &Profile, op: OpKind) -> Vec<&Cell> {
+pub(crate) fn direct(profile: &Profile, op: OpKind) -> Vec<&Cell> {
     let cells = profile.cells.iter().filter(|cell| {
         let workload = &cell.workload;
         workload.arrival == Arrival::Closed
@@ -92,7 +92,7 @@ fn direct(profile: &Profile, op: OpKind) -> Vec<&Cell> {
     cells.collect()
 }
 
-fn per_s(cell: &Cell, bytes: bool) -> f64 {
+pub(crate) fn per_s(cell: &Cell, bytes: bool) -> f64 {
     if bytes { cell.bytes_per_s.value } else { cell.iops.value }
 }
 
@@ -142,14 +142,10 @@ fn settled_rate(trial: &Trial, bytes: bool) -> f64 {
     let (all, late): (u64, u64) = (ios.iter().sum(), ios[ios.len() / 2..].iter().sum());
     let share_of_time = (ios.len() - ios.len() / 2) as f64 / ios.len().max(1) as f64;
     let even = all as f64 * share_of_time;
-    let group = ios.iter().copied().fold(0, greatest_common_divisor) as f64;
+    let group = ios.iter().copied().fold(0, stats::gcd) as f64;
     let gain = if (late as f64 - even).abs() <= group { 1.0 } else { late as f64 / even };
     let size = if bytes { trial.workload.max_bs().0 as f64 } else { 1.0 };
     gain * trial.iops() * size
-}
-
-fn greatest_common_divisor(one: u64, other: u64) -> u64 {
-    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
 }
 
 /// Whether visits to the same cells vary less than chance allows.

@@ -2,6 +2,7 @@
 //! a profile to a finding or to nothing. A rule cites its evidence, and returns nothing if that was not
 //! measured or cannot decide. Findings from the opening of the target are not repeated here.
 
+use crate::caps::{direct, per_s};
 use crate::drift::drift;
 use crate::words::{described, percent, times};
 use record::{
@@ -311,15 +312,9 @@ fn cap_met(profile: &Profile) -> Option<Finding> {
 /// By how much the measured rates exceed the caps: the noise of short visits, or a burst that a cap admits.
 fn highest(profile: &Profile, caps: &[&Cap]) -> String {
     let over = caps.iter().flat_map(|cap| {
-        let of_op = move |cell: &&Cell| {
-            let workload = &cell.workload;
-            workload.cache == CacheMode::Device
-                && workload.only_op().is_some_and(|op| cap.op.is_none_or(|own| own == op))
-        };
-        profile.cells.iter().filter(of_op).map(move |cell| {
-            let rate = if cap.bytes { cell.bytes_per_s } else { cell.iops };
-            rate.value / cap.per_s.value - 1.0
-        })
+        let ops = OpKind::ALL.into_iter().filter(|&op| cap.op.is_none_or(|own| own == op));
+        let cells = ops.flat_map(|op| direct(profile, op));
+        cells.map(|cell| per_s(cell, cap.bytes) / cap.per_s.value - 1.0)
     });
     match over.fold(0.0, f64::max) {
         most if most > 0.001 => format!(

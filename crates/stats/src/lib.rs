@@ -66,6 +66,12 @@ pub fn weighted_mean(parts: impl IntoIterator<Item = (f64, f64)>) -> Option<f64>
     (weight > 0.0).then(|| sum / weight)
 }
 
+/// Greatest common divisor; that of 0 and a number is the number.
+#[must_use]
+pub fn gcd(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { gcd(other, one % other) }
+}
+
 /// The mean of at least two independent values, and the variance of that mean.
 pub(crate) fn mean_and_variance(values: &[f64]) -> (f64, f64) {
     let (count, centre) = (values.len() as f64, mean(values));

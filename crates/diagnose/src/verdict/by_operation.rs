@@ -47,7 +47,7 @@ fn of(segment: &Segment<'_>, look: &Expectation, op: OpKind) -> Option<Operation
     let tally = segment.tally.op(op);
     let latency_ns = tally.latency_ns().filter(|_| tally.count() >= REQUESTS_MIN)?;
     let expected_ns = look.by_op[op as usize].filter(|expected| *expected > 0.0)? * look.bend;
-    let alone: Vec<IntervalTotals> = segment.series.iter().map(|one| one.of_one(op)).collect();
+    let alone = alone(segment.series, op);
     let error = latency_error(&alone).unwrap_or(1.0).hypot(look.error_rel());
     let over = segment.over(latency_ns, expected_ns);
     Some(Operation {
@@ -59,6 +59,11 @@ fn of(segment: &Segment<'_>, look: &Expectation, op: OpKind) -> Option<Operation
         slow: over >= OPERATION_SLOW && over * (1.0 - error.min(0.9)) > 1.0,
         constant: pinned(&alone),
     })
+}
+
+/// A series with the requests of one operation alone.
+fn alone(series: &[IntervalTotals], op: OpKind) -> Vec<IntervalTotals> {
+    series.iter().map(|one| one.of_one(op)).collect()
 }
 
 impl Operation {
@@ -107,10 +112,7 @@ fn unprofiled(segment: &Segment<'_>) -> Option<Vec<OperationVerdict>> {
         return None;
     }
     let of = |op: OpKind| {
-        let alone = |series: &[IntervalTotals]| -> Vec<IntervalTotals> {
-            series.iter().map(|one| one.of_one(op)).collect()
-        };
-        let (series, whole) = (alone(segment.series), alone(segment.whole));
+        let (series, whole) = (alone(segment.series, op), alone(segment.whole, op));
         // Idle time and the number in flight are those of both together: as for a closed loop, they are not used.
         let kinds = (segment.known.busy, true);
         let rung = (segment.class, Rung::Class);

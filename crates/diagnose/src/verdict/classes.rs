@@ -1,5 +1,5 @@
-//! Provides the typical latency at queue depth 1 and the typical flush time for each class of devices: the last rung of the ladder of
-//! expectations, if nothing better is known. Errors are wide, because a class includes fast and slow devices.
+//! Provides the typical latency at queue depth 1 and the typical flush time for each class of devices: the last
+//! rung of the ladder of expectations, if nothing better is known. Errors are wide, because a class includes fast and slow devices.
 //! They are wider on the fast side, because of caches and sequential requests.
 
 use super::interval_totals::IntervalTotals;

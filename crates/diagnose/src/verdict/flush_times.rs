@@ -12,6 +12,7 @@ use record::format_nanos;
 /// Fewest flushes for a comparison, and the least share of the time in them that matters.
 pub(super) const FLUSHES_MIN: f64 = 10.0;
 pub(super) const MATTERS: f64 = 0.05;
+
 /// Flushes of a segment that take, or may take, longer than they should.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlowFlushes {
@@ -46,17 +47,14 @@ impl SlowFlushes {
 
     /// What else could explain their time, and what decides.
     pub(crate) fn rival(&self) -> (&'static str, &'static str) {
-        match self.than {
-            Than::Class(_) => (
+        let because = match self.than {
+            Than::Class(_) => {
                 "Without a profile, only the usual flush time of such devices is known, not that \
-                 of this one.",
-                "Run `halfpower check DIRECTORY` on the quiet device: it measures commits.",
-            ),
-            _ => (
-                "The flushes may have more to write out than the counters show.",
-                "Run `halfpower check DIRECTORY` on the quiet device: it measures commits.",
-            ),
-        }
+                 of this one."
+            }
+            _ => "The flushes may have more to write out than the counters show.",
+        };
+        (because, "Run `halfpower check DIRECTORY` on the quiet device: it measures commits.")
     }
 
     pub(crate) fn sentence(&self) -> String {

@@ -129,8 +129,7 @@ pub(super) fn extrapolated(
             say(format!("no open load of {place} {}s was measured", class.op.name()));
         }
     }
-    let loads = predictor.trials.iter().map(|trial| trial.saturation);
-    let most = loads.fold(0.0, f64::max);
+    let most = predictor.measured_share();
     if open && most > 0.0 && saturation > most + MEASURED_NEAR {
         say(format!("loads were measured up to {:.0} % of the maximum", most * 100.0));
     }

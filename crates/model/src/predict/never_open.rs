@@ -113,6 +113,11 @@ impl Predictor {
         Some((least_ns / quick, met * (alone_ns * quick + waits + stalls_ns)))
     }
 
+    /// The largest share of the maximum rate at which an open load was measured; 0 without open loads.
+    pub(super) fn measured_share(&self) -> f64 {
+        self.trials.iter().map(|trial| trial.saturation).fold(0.0, f64::max)
+    }
+
     /// Factor of the error of the maximum rate of a mix whose kinds of requests were measured only one at a
     /// time.
     pub(super) fn mix_max_error(&self, mix: &Mix) -> f64 {
@@ -130,10 +135,9 @@ impl Predictor {
         // Below a cap the queue grows suddenly, near the maximum and not before: the open loads that were measured
         // do not show where.
         let capped = self.capacity.limit(&found.mix).is_some();
-        let measured = self.trials.iter().map(|trial| trial.saturation).fold(0.0, f64::max);
         let nearest = match (self.trials.is_empty(), capped) {
             (true, _) => NEAREST,
-            (false, true) => (measured + MEASURED_NEAR).min(1.0),
+            (false, true) => (self.measured_share() + MEASURED_NEAR).min(1.0),
             (false, false) => 1.0,
         };
         let sure_per_s = max.low.min(nearest * max.value);

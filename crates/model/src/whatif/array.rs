@@ -49,7 +49,7 @@ pub(super) struct Stage {
 
 pub(super) fn stages(array: &Array, op: OpKind, bytes: u64) -> Vec<Stage> {
     let (chunk, disks) = (array.chunk_bytes.max(1), f64::from(array.disks));
-    let chunks = (bytes + chunk - gcd(bytes, chunk)) as f64 / chunk as f64;
+    let chunks = (bytes + chunk - stats::gcd(bytes, chunk)) as f64 / chunk as f64;
     let (width, parity) = match array.raid {
         RaidLevel::Raid0 => (disks, 0.0),
         RaidLevel::Raid1 => (1.0, 0.0),
@@ -80,10 +80,6 @@ pub(super) fn stages(array: &Array, op: OpKind, bytes: u64) -> Vec<Stage> {
             vec![stage(OpKind::Read, old, piece), stage(op, touched + parity, piece)]
         }
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a.max(1) } else { gcd(b, a % b) }
 }
 
 pub(super) struct Parts {

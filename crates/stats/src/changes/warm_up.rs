@@ -31,8 +31,8 @@
 //! # Several visits
 //!
 //! [`warm_up_of_visits`] searches the average of the visits, as Hoad, Robinson and Davies do with
-//! replications. A cut needs two signs. The difference between start and rest, one value per visit, must differ from zero at 1 % by Student's t. It must also exceed the noise within the visits: that of
-//! groups of five values around the mean of their part, again at 1 %, divided among the positions of the
+//! replications. A cut needs two signs. The difference between start and rest, one value per visit, must differ
+//! from zero at 1 % by Student's t. It must also exceed the noise within the visits: that of groups of five values around the mean of their part, again at 1 %, divided among the positions of the
 //! search. The second sign is for short visits of a variable device, whose values agree by chance at the cut
 //! that the search chose because of them. With 57 exponential requests in each of three visits, the first
 //! sign alone cut up to 2 % of the cells, whose rates then were 9 % off (root mean square) within intervals
